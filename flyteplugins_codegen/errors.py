@@ -1,0 +1,141 @@
+"""Every error of this package, one tree.
+
+    CodegenError
+    ├── RequestError            what the caller asked for cannot be done as asked; also a ValueError
+    │   ├── InterfaceError      a name or a type among the inputs and outputs
+    │   ├── SampleError         a sample that is missing, empty or not what its name says
+    │   └── SettingsError       a setting of the agent
+    ├── ModelError              talking to a model
+    │   ├── UnknownModelError   no provider knows the name; also a ValueError
+    │   ├── MissingKeyError     the key's variable is not set
+    │   ├── ProviderError       the provider answered with an error, or not at all
+    │   │   └── DeadlineError   no complete reply before the deadline; also a TimeoutError
+    │   ├── ReplyError          a reply came, and it cannot be used
+    │   │   ├── TruncatedReplyError   it was cut off
+    │   │   ├── RefusedReplyError     the model declined
+    │   │   └── InvalidReplyError     it does not hold what was asked for
+    │   └── ReplayMissError     the recording holds no reply to this request
+    ├── EnvironmentBuildError   an environment could not be built
+    │   ├── PackageError        by fault of the candidate: an unknown, forbidden or conflicting package
+    │   └── IndexUnavailableError     by fault of the machine: no index, no disk, no uv
+    ├── SandboxError            the sandbox itself failed; never the program's fault
+    │   └── SandboxUnavailableError   this machine offers no isolation
+    └── SolutionError           a solution did not do what it declares
+        ├── SolutionFailedError       it ended with an error, ran out of time or memory
+        ├── OutputError               an output is missing or not of its type
+        └── NotSuccessfulError        the result is of a failed run, there is nothing to run
+
+Catch by layer: `except ModelError` covers every way in which a model can fail.
+"""
+
+from __future__ import annotations
+
+
+class CodegenError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class RequestError(CodegenError, ValueError):
+    """What the caller asked for cannot be done as asked."""
+
+
+class InterfaceError(RequestError):
+    """A name or a type among the inputs and outputs is not possible."""
+
+
+class SampleError(RequestError):
+    """A sample is missing, empty, or unreadable as what its name says."""
+
+
+class SettingsError(RequestError):
+    """A setting of the agent is not possible."""
+
+
+class ModelError(CodegenError):
+    """Talking to a model failed."""
+
+
+class UnknownModelError(ModelError, ValueError):
+    """No provider knows this model name."""
+
+
+class MissingKeyError(ModelError):
+    """The environment variable or secret that holds the provider's key is not set."""
+
+
+class ProviderError(ModelError):
+    """The provider could not be reached, or answered with an error.
+
+    `status` is the HTTP status, or None when no answer came.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class DeadlineError(ProviderError, TimeoutError):
+    """No complete reply came before the call's deadline."""
+
+
+class ReplyError(ModelError):
+    """A reply came, was paid for, and cannot be used."""
+
+
+class TruncatedReplyError(ReplyError):
+    """The reply was cut off by the length limit or by a broken stream."""
+
+
+class RefusedReplyError(ReplyError):
+    """The model or a content filter declined to answer."""
+
+
+class InvalidReplyError(ReplyError):
+    """The reply does not hold what was asked for, after one re-ask."""
+
+
+class ReplayMissError(ModelError):
+    """A recording holds no reply to this request."""
+
+
+class EnvironmentBuildError(CodegenError):
+    """An environment for a solution could not be built."""
+
+
+class PackageError(EnvironmentBuildError):
+    """A package that the candidate asked for does not exist, is forbidden, or conflicts.
+
+    `package` is the name as the candidate wrote it, or "" when no single package is to blame.
+    """
+
+    def __init__(self, message: str, package: str = "") -> None:
+        super().__init__(message)
+        self.package = package
+
+
+class IndexUnavailableError(EnvironmentBuildError):
+    """The package index, the disk or uv failed; the candidate is not to blame."""
+
+
+class SandboxError(CodegenError):
+    """The sandbox itself failed. Never the fault of the program that ran in it."""
+
+
+class SandboxUnavailableError(SandboxError):
+    """This machine offers no isolation; the message names what to install."""
+
+
+class SolutionError(CodegenError):
+    """A solution did not do what it declares."""
+
+
+class SolutionFailedError(SolutionError):
+    """The script ended with an error, or ran out of time, memory or room for its output."""
+
+
+class OutputError(SolutionError):
+    """A declared output is missing, or is not of its type."""
+
+
+class NotSuccessfulError(SolutionError):
+    """The result is of a run that failed: there is no solution to run."""

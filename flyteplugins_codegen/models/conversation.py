@@ -1,0 +1,46 @@
+"""What was said to a model, and what it cost."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from flyteplugins_codegen.models.base import Value
+
+Role = Literal["system", "user", "assistant"]
+Purpose = Literal["solution", "tests", "repair"]
+
+
+class Message(Value):
+    """One message."""
+
+    role: Role
+    content: str
+
+
+class Usage(Value):
+    """Tokens of one or more calls. `input_tokens` includes the cached ones."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """The sum, field by field."""
+        return Usage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+class ModelCall(Value):
+    """One exchange with a model. `is_reused` tells a reply that was paid for in an earlier run."""
+
+    purpose: Purpose
+    model: str
+    usage: Usage = Usage()
+    wall_s: float = 0.0
+    is_reused: bool = False
+    messages: tuple[Message, ...] = ()

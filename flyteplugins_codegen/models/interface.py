@@ -1,0 +1,81 @@
+"""The types of a solution's inputs and outputs, by name, and the rules for their names.
+
+On the wire, in the CLI and in recordings a type is its name; a caller may give the Python type or the name.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import keyword
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from flyteplugins_codegen.errors import InterfaceError
+
+TypeName: TypeAlias = Literal["str", "int", "float", "bool", "datetime", "timedelta", "file", "directory"]
+
+INPUT_TYPES: tuple[TypeName, ...] = ("str", "int", "float", "bool", "file", "directory")
+OUTPUT_TYPES: tuple[TypeName, ...] = (*INPUT_TYPES, "datetime", "timedelta")
+
+_BY_PYTHON_TYPE: dict[type, TypeName] = {
+    str: "str",
+    int: "int",
+    float: "float",
+    bool: "bool",
+    dt.datetime: "datetime",
+    dt.timedelta: "timedelta",
+}
+_BY_FLYTEKIT_CLASS: dict[str, TypeName] = {"FlyteFile": "file", "FlyteDirectory": "directory"}
+_ALIASES: dict[str, TypeName] = {"FlyteFile": "file", "FlyteDirectory": "directory", "string": "str", "integer": "int"}
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
+_LAUNCHER_OPTIONS = frozenset({"help", "h"})
+
+
+def type_name(declared: Any) -> TypeName | None:
+    """The wire name of a Python type, a flytekit type (`FlyteFile["csv"]` too) or a name; None for anything else."""
+    if isinstance(declared, str):
+        wanted = _ALIASES.get(declared.strip(), declared.strip())
+        return wanted if wanted in OUTPUT_TYPES else None
+    if not isinstance(declared, type):
+        return None
+    if declared in _BY_PYTHON_TYPE:
+        return _BY_PYTHON_TYPE[declared]
+    # Told by name, so that flytekit is not imported to answer for `int`.
+    for base in declared.__mro__:
+        if base.__module__.partition(".")[0] == "flytekit" and base.__name__ in _BY_FLYTEKIT_CLASS:
+            return _BY_FLYTEKIT_CLASS[base.__name__]
+    return None
+
+
+def input_types(declared: Mapping[str, Any]) -> dict[str, TypeName]:
+    """The wire names of declared inputs. Raises InterfaceError for a name or a type that is not possible."""
+    return {name: _checked("input", name, declared_type, INPUT_TYPES) for name, declared_type in declared.items()}
+
+
+def output_types(declared: Mapping[str, Any]) -> dict[str, TypeName]:
+    """The wire names of declared outputs. Raises InterfaceError for a name or a type that is not possible."""
+    return {name: _checked("output", name, declared_type, OUTPUT_TYPES) for name, declared_type in declared.items()}
+
+
+def _checked(role: str, name: str, declared: Any, supported: tuple[TypeName, ...]) -> TypeName:
+    check_name(role, name)
+    found = type_name(declared)
+    if found not in supported:
+        shown = getattr(declared, "__name__", declared)
+        raise InterfaceError(f"{role} {name!r}: unsupported type {shown!r}; supported are {', '.join(supported)}")
+    return found
+
+
+def check_name(role: str, name: Any) -> None:
+    """Refuse a name that cannot be a file under /var, a Python keyword argument and a Flyte variable at once.
+
+    Raises InterfaceError.
+    """
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise InterfaceError(
+            f"{role} name {name!r} is not possible: use letters, digits and underscores, "
+            "a letter or an underscore first, at most 63 characters"
+        )
+    if keyword.iskeyword(name) or name in _LAUNCHER_OPTIONS:
+        raise InterfaceError(f"{role} name {name!r} is reserved; choose another, such as {name + '_value'!r}")

@@ -1,0 +1,106 @@
+"""What happened when a candidate ran: facts first, then the verdict drawn from them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from flyteplugins_codegen.models.base import Value
+
+Outcome = Literal["passed", "failed", "error", "skipped", "missing"]
+SuiteOrigin = Literal["user", "generated"]
+CauseKind = Literal[
+    "syntax_error",
+    "missing_module",
+    "package_unavailable",
+    "missing_output",
+    "invalid_output",
+    "wrong_output",
+    "exception",
+    "timed_out",
+    "out_of_memory",
+    "output_limit",
+    "test_failed",
+    "broken_tests",
+    "nothing_ran",
+    "untrusted_report",
+]
+
+
+class Cause(Value):
+    """Why a candidate failed. `subject` names the module, package, output, example or test that it is about."""
+
+    kind: CauseKind
+    subject: str = ""
+    message: str
+    is_certain: bool = False
+
+
+class ScriptRun(Value):
+    """One run of the script: on the samples (`case="samples"`) or on an example (`case="example 1"`)."""
+
+    case: str
+    status: str
+    exit_code: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    outputs: dict[str, JsonValue] = Field(default_factory=dict)
+    cause: Cause | None = None
+    wall_s: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether it ended well with every output there, of its type, and as expected."""
+        return self.cause is None
+
+
+class TestOutcome(Value):
+    """One test. `message` is the assertion or exception, `traceback` its lines in the solution and the test."""
+
+    __test__ = False
+
+    name: str
+    outcome: Outcome
+    message: str = ""
+    traceback: str = ""
+    duration_s: float = 0.0
+
+
+class SuiteReport(Value):
+    """One pytest run. `expected` are the tests that the source declares; what did not report is `missing`."""
+
+    origin: SuiteOrigin
+    expected: tuple[str, ...] = ()
+    tests: tuple[TestOutcome, ...] = ()
+    exit_code: int | None = None
+    output: str = ""
+    cause: Cause | None = None
+    wall_s: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether every expected test ran and passed, and the exit status agrees."""
+        return self.cause is None
+
+
+class TestReport(Value):
+    """Everything that ran for one candidate. `isolation` says what kept it from the host."""
+
+    __test__ = False
+
+    runs: tuple[ScriptRun, ...] = ()
+    suites: tuple[SuiteReport, ...] = ()
+    build_cause: Cause | None = None
+    isolation: tuple[str, ...] = ()
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """Every cause of failure, in order of authority."""
+        found = [self.build_cause, *(run.cause for run in self.runs), *(suite.cause for suite in self.suites)]
+        return tuple(cause for cause in found if cause is not None)
+
+    @property
+    def passed(self) -> bool:
+        """Whether something ran and nothing failed."""
+        return bool(self.runs or self.suites) and not self.causes

@@ -1,0 +1,46 @@
+"""A run as it stands: everything that the loop decides by, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import ConfigDict, Field
+
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.candidate import Candidate
+from flyteplugins_codegen.models.conversation import ModelCall
+from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.profile import DataContext
+from flyteplugins_codegen.models.report import Cause, TestReport
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.settings import Settings
+
+ActionName = Literal["first_draft", "add_packages", "repair"]
+
+
+class Attempt(Value):
+    """One candidate, how it came about, and what happened when it ran.
+
+    `action` made the candidate and `reason` says why; `cause` is what failed it, None for one that passed.
+    """
+
+    number: int
+    action: ActionName
+    reason: str
+    candidate: Candidate
+    environment: EnvironmentLock | None = None
+    report: TestReport | None = None
+    cause: Cause | None = None
+
+
+class Run(Value):
+    """The state that goes round the loop. Small by design: messages of the calls travel beside it."""
+
+    model_config = ConfigDict(protected_namespaces=())
+
+    settings: Settings
+    request: Request
+    context: DataContext = DataContext()
+    schemas: dict[str, str] = Field(default_factory=dict)
+    attempts: tuple[Attempt, ...] = ()
+    calls: tuple[ModelCall, ...] = ()

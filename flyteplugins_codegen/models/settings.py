@@ -1,0 +1,89 @@
+"""The settings of a run."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, JsonValue, field_validator
+
+from flyteplugins_codegen.models.base import Value
+
+CacheMode = Literal["auto", "override", "disable"]
+SandboxKind = Literal["auto", "bubblewrap", "container", "none"]
+
+
+class Resources(Value):
+    """What one run of a solution may use. Kubernetes quantities, as in `flytekit.Resources`, which is accepted too."""
+
+    cpu: str = "1"
+    mem: str = "1Gi"
+    gpu: str | None = None
+    ephemeral_storage: str | None = None
+
+    @field_validator("cpu", "mem", "gpu", "ephemeral_storage", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+class SecretReference(Value):
+    """A secret by name, as in `flytekit.Secret`, which is accepted too. Never its value."""
+
+    key: str
+    group: str | None = None
+
+
+class ImageConfig(Value):
+    """How the container image of a solution is named and built."""
+
+    registry: str | None = None
+    base_image: str | None = None
+    python_version: str | None = None
+    platform: str | None = None
+    builder: str = "auto"
+    registry_secret: str | None = None
+
+
+class Settings(Value):
+    """Everything about a run but the job itself; `AutoCoderAgent` is these settings with `generate()`."""
+
+    model_config = ConfigDict(protected_namespaces=())
+
+    model: str = Field(description="`openai/NAME`, `anthropic/NAME`, a bare `gpt-*` or `claude-*`, or `replay:FILE`")
+    name: str = Field(default="auto-coder", description="Names the task, the image and the log lines")
+    system_prompt: str | None = Field(default=None, description="Replaces the opening of the system prompt")
+    api_key: str | None = Field(default=None, description="NAME of the environment variable or secret with the key")
+    api_base: str | None = Field(default=None, description="Address of an OpenAI- or Anthropic-compatible server")
+    model_params: dict[str, JsonValue] = Field(default_factory=dict, description="Passed on to the provider's call")
+    base_packages: tuple[str, ...] = Field(default=(), description="Distributions every candidate may import")
+    resources: Resources | None = None
+    image_config: ImageConfig | None = None
+    max_iterations: int = Field(default=10, description="How many candidates are tried at most")
+    max_sample_rows: int = Field(default=100, description="How many rows of a sample the model sees at most")
+    skip_tests: bool = False
+    sandbox_retries: int = Field(default=0, description="Retries of a sandbox that failed itself, not of a test")
+    timeout_s: float | None = Field(default=None, description="Wall seconds that one run of a solution may take")
+    env_vars: dict[str, str] = Field(default_factory=dict, description="Environment of the solution")
+    secrets: tuple[SecretReference, ...] = Field(default=(), description="Secrets of the solution, on a cluster")
+    cache: CacheMode = "auto"
+    sandbox: SandboxKind = "auto"
+    record: str | None = Field(default=None, description="File that every reply is recorded to, for `replay:FILE`")
+
+    @field_validator("resources", mode="before")
+    @classmethod
+    def _accept_flytekit_resources(cls, value: Any) -> Any:
+        if value is None or isinstance(value, dict | Resources):
+            return value
+        names = ("cpu", "mem", "gpu", "ephemeral_storage")
+        return {name: getattr(value, name) for name in names if getattr(value, name, None) is not None}
+
+    @field_validator("secrets", mode="before")
+    @classmethod
+    def _accept_flytekit_secrets(cls, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return value
+        return [item if isinstance(item, dict | SecretReference) else _reference(item) for item in value]
+
+
+def _reference(secret: Any) -> dict[str, Any]:
+    return {"key": getattr(secret, "key", None), "group": getattr(secret, "group", None)}

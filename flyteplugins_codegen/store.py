@@ -1,0 +1,99 @@
+"""What is kept on disk between runs: entries named by their content's digest, written aside, then renamed.
+
+A process killed at any moment leaves either no entry or a whole one; two processes that write the same entry write the
+same bytes. Entries are JSON text with a checksum, so that a damaged one reads as absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def cache_dir() -> Path:
+    """The folder for everything kept between runs: `$FLYTE_CODEGEN_CACHE`, else the user's cache folder."""
+    chosen = os.environ.get("FLYTE_CODEGEN_CACHE")
+    if chosen:
+        return Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "flyteplugins_codegen"
+
+
+def digest(*parts: Any) -> str:
+    """The SHA-256 of JSON-compatible values, pydantic models and bytes, in canonical form; 64 hex digits."""
+    sha = hashlib.sha256()
+    for part in parts:
+        data = part if isinstance(part, bytes) else _canonical(part)
+        sha.update(len(data).to_bytes(8, "big"))
+        sha.update(data)
+    return sha.hexdigest()
+
+
+def _canonical(value: Any) -> bytes:
+    plain = value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return json.dumps(plain, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str).encode()
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that a reader sees the old bytes or all the new ones, whatever happens in between."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(aside).replace(path)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise
+
+
+class ContentStore:
+    """Finished work by key, under `<root>/<kind>/<first two digits>/<key>.json`."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.root = root or cache_dir()
+
+    def path(self, kind: str, key: str) -> Path:
+        """Where the entry of this kind and key lies, whether it is there or not."""
+        return self.root / kind / key[:2] / f"{key}.json"
+
+    def get(self, kind: str, key: str, model: type[ModelT]) -> ModelT | None:
+        """The entry, or None where there is none, or it is damaged or of an older form."""
+        try:
+            checksum, _, body = self.path(kind, key).read_bytes().partition(b"\n")
+        except OSError:
+            return None
+        if hashlib.sha256(body).hexdigest().encode() != checksum:
+            return None
+        try:
+            return model.model_validate_json(body)
+        except ValueError:
+            return None
+
+    def put(self, kind: str, key: str, value: BaseModel) -> None:
+        """Keep the value. Raises OSError when the disk does not take it; nothing half-written stays."""
+        body = value.model_dump_json().encode()
+        write_atomically(self.path(kind, key), hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+
+
+def remembered(
+    store: ContentStore, kind: str, key: str, model: type[ModelT], compute: Callable[[], ModelT], *, reread: bool = True
+) -> ModelT:
+    """The stored value, or the computed one, stored. `reread=False` computes anew and overwrites."""
+    found = store.get(kind, key, model) if reread else None
+    if found is not None:
+        return found
+    value = compute()
+    store.put(kind, key, value)
+    return value
