@@ -1,0 +1,19 @@
+"""What every test shares."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep every test away from the user's own cache, and from any provider that costs money."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("FLYTE_CODEGEN_CACHE", str(tmp_path_factory.mktemp("cache")))
+    for variable in [name for name in os.environ if name.endswith("_API_KEY")]:
+        patch.delenv(variable)
+    yield
+    patch.undo()
