@@ -76,8 +76,8 @@ class Execution:
     """What became of a job.
 
     `exit_code` or `signal` says how the command itself ended, wherever that is known. `stdout` and `stderr` hold the
-    first `stream_kib` of each; `stdout_cut` and `stderr_cut` count the bytes that were dropped. `missing_outputs` are the
-    declared outputs that could not be taken; `refused_outputs` says of each entry that was there why it was not taken.
+    first `stream_kib` of each; `stdout_cut` and `stderr_cut` count the bytes that were dropped. `missing_outputs` are
+    the declared outputs that could not be taken; `refused_outputs` says of each entry that was there why it was not.
     `isolation` names what held for this run, `("none",)` where nothing did; `message` explains a `sandbox_error`.
     """
 

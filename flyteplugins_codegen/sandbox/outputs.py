@@ -26,7 +26,7 @@ class Output:
     kept: Any = None
 
     def read_bytes(self, limit: int) -> bytes:
-        """The first `limit` bytes of a file (`size_bytes` tells whether that is all). Raises OutputError for a folder."""
+        """The first `limit` bytes of a file; `size_bytes` says whether that is all. Raises OutputError for a folder."""
         if self.is_directory:
             raise OutputError(f"output {self.name!r} is a folder, a file was expected; copy it out with copy_to()")
         with self.files[self.name].open("rb") as file:
