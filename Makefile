@@ -1,0 +1,65 @@
+# `make` alone explains itself. Everything is installed into .venv; nothing outside this folder is changed.
+
+PYTHON ?= python3
+ARGS   ?=
+
+VENV := .venv
+BIN  := $(VENV)/bin
+UV   := $(BIN)/uv pip install --python $(BIN)/python --quiet
+
+# A skipped test is a failed one where nobody reads the output.
+PYTEST := PYTHONPATH=tests/support $(BIN)/python -m pytest -n 2 $(if $(CI),-p no_silent_skips)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo test lint typecheck bench recordings clean
+
+help: ## Show what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo '  Options: PYTHON=python3.12 (which interpreter), ARGS="-k sandbox" (passed on to pytest and to the benchmarks)'
+
+setup: $(VENV)/.installed-dev ## Install the package and its development tools into .venv
+
+demo: $(VENV)/.installed ## Watch a prompt and a data file become tested code (no key, no account)
+	@$(BIN)/python workflows/demo.py
+
+test: $(VENV)/.installed-dev ## Run the tests
+	@$(PYTEST) $(ARGS)
+
+lint: $(VENV)/.installed-dev ## Check style and format with ruff
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+typecheck: $(VENV)/.installed-dev ## Check the types with mypy, strictly
+	@$(BIN)/mypy
+
+bench: $(VENV)/.installed-dev ## Measure against the peer; the first run installs it into benchmarks/.peer
+	@$(BIN)/python -m benchmarks.run $(ARGS)
+
+recordings: $(VENV)/.installed-dev ## Rewrite the recorded model replies of the demo and the tests
+	@$(BIN)/python tests/support/record_weather.py
+
+clean: ## Remove .venv, the benchmark's environments and every cache of the tools
+	@rm -rf $(VENV) benchmarks/.peer .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/uv
+	@echo 'Installing the package into $(VENV); once, and again when pyproject.toml changes'
+	@$(UV) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/uv
+	@echo 'Installing the package and its development tools into $(VENV); once, and again when pyproject.toml changes'
+	@$(UV) --editable . --group dev
+	@touch $@ $(VENV)/.installed
+
+# Debian leaves ensurepip out of its Python: a pip that is there already does the same job.
+$(BIN)/uv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo '$(PYTHON) is missing or older than 3.10. Name another one: make PYTHON=python3.11 ...'; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || $(PYTHON) -m pip --version >/dev/null 2>&1 || { \
+	  echo 'This Python can make no virtual environment. Install what is missing: apt-get install python3-venv'; exit 1; }
+	@$(PYTHON) -m venv $(VENV) --clear --without-pip
+	@if $(PYTHON) -c 'import ensurepip' 2>/dev/null; \
+	  then $(BIN)/python -m ensurepip >/dev/null && $(BIN)/python -m pip install --quiet uv; \
+	  else $(PYTHON) -m pip --python $(BIN)/python install --quiet uv; fi

@@ -1,0 +1,50 @@
+"""The public face, pinned: a name added or lost here is a decision, never an accident."""
+
+from __future__ import annotations
+
+import flyteplugins_codegen
+
+PUBLIC_NAMES = ["AutoCoderAgent", "CodeGenEvalResult", "CodePlan", "CodeSolution", "ImageConfig"]
+SETTINGS = [
+    "model",
+    "name",
+    "system_prompt",
+    "api_key",
+    "api_base",
+    "model_params",
+    "base_packages",
+    "resources",
+    "image_config",
+    "max_iterations",
+    "max_sample_rows",
+    "skip_tests",
+    "sandbox_retries",
+    "timeout_s",
+    "env_vars",
+    "secrets",
+    "cache",
+    "sandbox",
+    "record",
+]
+
+
+def test_the_public_names_are_these() -> None:
+    assert sorted(flyteplugins_codegen.__all__) == PUBLIC_NAMES
+
+
+def test_every_public_name_is_there_and_shown_by_dir() -> None:
+    for name in PUBLIC_NAMES:
+        assert isinstance(getattr(flyteplugins_codegen, name), type)
+        assert name in dir(flyteplugins_codegen)
+
+
+def test_the_errors_are_reached_through_the_package() -> None:
+    assert issubclass(flyteplugins_codegen.errors.ReplayMissError, flyteplugins_codegen.errors.CodegenError)
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    assert not hasattr(flyteplugins_codegen, "NoSuchName")
+
+
+def test_the_settings_of_an_agent_are_these() -> None:
+    assert list(flyteplugins_codegen.AutoCoderAgent.model_fields) == SETTINGS
