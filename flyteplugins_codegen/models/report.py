@@ -10,6 +10,7 @@ from flyteplugins_codegen.models.base import Value
 
 Outcome = Literal["passed", "failed", "error", "skipped", "missing"]
 SuiteOrigin = Literal["user", "generated"]
+SAMPLES_CASE = "samples"
 CauseKind = Literal[
     "syntax_error",
     "missing_module",
@@ -38,7 +39,7 @@ class Cause(Value):
 
 
 class ScriptRun(Value):
-    """One run of the script: on the samples (`case="samples"`) or on an example (`case="example 1"`)."""
+    """One run of the script: on the samples (`case=SAMPLES_CASE`) or on an example (`case="example 1"`)."""
 
     case: str
     status: str
@@ -96,8 +97,12 @@ class TestReport(Value):
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """Every cause of failure, in order of authority."""
-        found = [self.build_cause, *(run.cause for run in self.runs), *(suite.cause for suite in self.suites)]
+        """Every cause of failure, in order of authority: examples, the user's tests, the samples, generated tests."""
+        found = [self.build_cause]
+        found += [run.cause for run in self.runs if run.case != SAMPLES_CASE]
+        found += [suite.cause for suite in self.suites if suite.origin == "user"]
+        found += [run.cause for run in self.runs if run.case == SAMPLES_CASE]
+        found += [suite.cause for suite in self.suites if suite.origin == "generated"]
         return tuple(cause for cause in found if cause is not None)
 
     @property

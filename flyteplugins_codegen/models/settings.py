@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, field_validator
 
+from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.models.base import Value
 
 CacheMode = Literal["auto", "override", "disable"]
 SandboxKind = Literal["auto", "bubblewrap", "container", "none"]
+
+_QUANTITY = re.compile(r"\A([0-9]+(?:\.[0-9]+)?)(|k|M|G|T|Ki|Mi|Gi|Ti)\Z")
+_BYTES_PER_UNIT = {
+    "": 1,
+    "k": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+}
 
 
 class Resources(Value):
@@ -24,6 +39,15 @@ class Resources(Value):
     @classmethod
     def _as_text(cls, value: Any) -> Any:
         return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+    @property
+    def memory_mib(self) -> int:
+        """`mem` in MiB. Raises SettingsError for what is no Kubernetes quantity."""
+        match = _QUANTITY.match(self.mem)
+        if not match:
+            raise SettingsError(f"resources: mem={self.mem!r} is no quantity of memory; write it like '512Mi' or '2Gi'")
+        return max(1, int(float(match[1]) * _BYTES_PER_UNIT[match[2]]) // 2**20)
 
 
 class SecretReference(Value):
@@ -58,11 +82,11 @@ class Settings(Value):
     base_packages: tuple[str, ...] = Field(default=(), description="Distributions every candidate may import")
     resources: Resources | None = None
     image_config: ImageConfig | None = None
-    max_iterations: int = Field(default=10, description="How many candidates are tried at most")
-    max_sample_rows: int = Field(default=100, description="How many rows of a sample the model sees at most")
+    max_iterations: int = Field(default=10, ge=1, description="How many candidates are tried at most")
+    max_sample_rows: int = Field(default=100, ge=0, description="How many rows of a sample the model sees at most")
     skip_tests: bool = False
-    sandbox_retries: int = Field(default=0, description="Retries of a sandbox that failed itself, not of a test")
-    timeout_s: float | None = Field(default=None, description="Wall seconds that one run of a solution may take")
+    sandbox_retries: int = Field(default=0, ge=0, description="Retries of a sandbox that failed itself, not of a test")
+    timeout_s: float | None = Field(default=None, gt=0, description="Wall seconds that one run of a solution may take")
     env_vars: dict[str, str] = Field(default_factory=dict, description="Environment of the solution")
     secrets: tuple[SecretReference, ...] = Field(default=(), description="Secrets of the solution, on a cluster")
     cache: CacheMode = "auto"

@@ -1,0 +1,94 @@
+"""The agent: the settings of a run, and the call that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ConfigDict
+
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.syncing import BothWays
+
+if TYPE_CHECKING:
+    from flyteplugins_codegen.result import CodeGenEvalResult
+
+
+class AutoCoderAgent(Settings):
+    """Writes a Python script for a job, with tests, and tries it until it passes.
+
+    A frozen pydantic model, valid as a Flyte task input. Nothing about it is process-wide: agents with different
+    endpoints and keys run side by side.
+
+        agent = AutoCoderAgent(model="openai/gpt-4.1", base_packages=["pandas"])
+        result = agent.generate(
+            "Total revenue: the sum of quantity times price",
+            samples={"sales": "sales.csv"},
+            outputs={"total": float},
+        )
+        (total,) = result.run(sales="other.csv")
+    """
+
+    model_config = ConfigDict(ignored_types=(BothWays,))
+
+    @BothWays
+    async def generate(  # noqa: PLR0913, PLR0917 - the arguments are the job, each optional but the first, named by every caller
+        self,
+        prompt: str,
+        schema: str | None = None,
+        constraints: Sequence[str] | None = None,
+        samples: Mapping[str, Any] | None = None,
+        inputs: Mapping[str, Any] | None = None,
+        outputs: Mapping[str, Any] | None = None,
+        examples: Sequence[Any] | None = None,
+        tests: str | None = None,
+    ) -> CodeGenEvalResult:
+        """Generate a solution and judge it, repairing until it passes or `max_iterations` candidates have failed.
+
+        Also `await agent.generate.aio(...)`. No argument is changed. What a killed run had paid for or finished is
+        found again when the same call is made.
+
+        Args:
+            prompt: The job in words.
+            schema: Free text about formats and structures, shown to the model as it is.
+            constraints: Requirements, one sentence each.
+            samples: Name to a path, FlyteFile or pandas DataFrame. Each is a file input, with the sample as default.
+            inputs: Name to type, for inputs beside the samples: `str int float bool FlyteFile FlyteDirectory`, or
+                the names `str int float bool file directory`.
+            outputs: Name to type: those, and `datetime`, `timedelta`.
+            examples: Cases that must hold, `{"inputs": {...}, "outputs": {...}}`; inputs left out take the samples.
+            tests: pytest source of the user's own, importing from `solution`. Never edited, always run.
+
+        Returns:
+            The result; `success` says whether a candidate passed everything.
+
+        Raises:
+            RequestError: a name, type, sample, example or test that is not possible; nothing was spent.
+            ModelError: the model could not be reached or gave no usable reply.
+            IndexUnavailableError: packages could not be resolved by fault of the machine.
+            SandboxError: the sandbox failed, or this machine offers none.
+        """
+        from flyteplugins_codegen.models.run import Run
+        from flyteplugins_codegen.result import CodeGenEvalResult
+        from flyteplugins_codegen.stages.drive import drive
+        from flyteplugins_codegen.stages.prepare import JobArguments, prepare_job
+
+        job = prepare_job(
+            JobArguments(
+                prompt=prompt,
+                schema_text=schema,
+                constraints=constraints,
+                samples=samples,
+                inputs=inputs,
+                outputs=outputs,
+                examples=examples,
+                tests=tests,
+            )
+        )
+        driven = await drive(Run(settings=self.settings, request=job.request), job.samples)
+        return CodeGenEvalResult.from_run(driven, {name: str(path) for name, path in job.samples.items()})
+
+    @property
+    def settings(self) -> Settings:
+        """The settings alone, as they travel with a run."""
+        return Settings(**{name: getattr(self, name) for name in Settings.model_fields})

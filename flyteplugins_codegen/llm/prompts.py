@@ -1,0 +1,153 @@
+"""What a model is told. Pure text; the stable part comes first, so that a provider can cache it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from flyteplugins_codegen.models.candidate import Candidate
+from flyteplugins_codegen.models.conversation import Message
+from flyteplugins_codegen.models.interface import TypeName
+from flyteplugins_codegen.models.profile import DataContext
+from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestReport
+from flyteplugins_codegen.models.request import Example, Request
+
+ROLE = "You are a careful Python engineer. Reply with one JSON object of the given schema and nothing else."
+
+SOLUTION_CONTRACT = """\
+Write solution.py, one script for Python 3.10 or later:
+- It is run as `python solution.py --NAME VALUE ...`, one option for each input. A file or directory input is a path; \
+the file's name has no extension. A bool is `true` or `false`.
+- It writes each output to /var/outputs/NAME: str, int, float as plain text (str up to 1,024 bytes), bool as \
+true/false, datetime as RFC 3339 with a zone (2024-01-31T00:00:00Z), timedelta in seconds with an s (5400s), file as \
+the file itself, directory as a folder of plain files.
+- It has `main(argv: list[str] | None = None) -> None`, called under `if __name__ == "__main__":`, and module-level \
+functions that take their data as arguments.
+- No network; only /tmp and /var/outputs can be written. Bad data raises an error that names it.
+- `packages`: PyPI distributions beyond the standard library, as few as the job needs; `system_packages`: Debian \
+packages, rarely any."""
+
+TESTS_CONTRACT = """\
+Write test_solution.py, pytest tests for a script solution.py that another engineer writes from this same description. \
+You have not seen it: test what the description promises, not how it is done.
+- `from solution import main`, then `main(["--NAME", str(value), ...])` with every input; it writes each output to \
+/var/outputs/NAME as text (bool as true/false) or as a file. /var/outputs is emptied before every test.
+- Make small inputs under tmp_path in the format of the sample, with results worked out by hand. Three to six short \
+tests: the ordinary case, the edges that the description speaks of. Compare floats with pytest.approx.
+- No network, no sleeping, no test of messages or of what is not specified."""
+
+REPAIR_CONTRACT = """\
+The candidate below failed. Find the cause first, then mend it with the smallest change.
+- `error_type`: logic (solution.py is wrong), environment (something must be installed: name it in `packages` or \
+`system_packages`), or test_error (a generated test contradicts the description).
+- `edits`: search/replace pairs for solution.py, or for test_solution.py when error_type is test_error. `search` is \
+copied exactly and occurs once. Instead of edits, `code` or `test_code` may hold the whole file when it is short.
+- The user's examples and tests are right by definition."""
+
+
+def _types(title: str, declared: dict[str, TypeName]) -> list[str]:
+    if not declared:
+        return []
+    return [f"{title}: " + ", ".join(f"{name} ({kind})" for name, kind in declared.items())]
+
+
+def _examples(examples: Iterable[Example]) -> list[str]:
+    lines = [json.dumps(example.model_dump(mode="json"), ensure_ascii=False) for example in examples]
+    return ["Examples that must hold:", *lines] if lines else []
+
+
+def describe_request(request: Request, context: DataContext) -> str:
+    """The job as both the solution's and the tests' author see it: the same text, so that it is cached once."""
+    parts = [f"# Job\n{request.prompt.strip()}"]
+    parts += _types("Inputs", dict(request.inputs))
+    parts += _types("Outputs", dict(request.outputs))
+    if request.schema_text:
+        parts.append(f"# Schema\n{request.schema_text.strip()}")
+    if request.constraints:
+        parts.append("Constraints:\n" + "\n".join(f"- {constraint}" for constraint in request.constraints))
+    parts += _examples(request.examples)
+    if request.tests:
+        parts.append(f"# The user's tests\n```python\n{request.tests.strip()}\n```")
+    if context.text:
+        parts.append(f"# Data\n{context.text.strip()}")
+    return "\n".join(parts)
+
+
+def solution_messages(request: Request, context: DataContext, role: str | None = None) -> tuple[Message, ...]:
+    """Ask for the plan, the script and its packages in one reply."""
+    return _messages(role, SOLUTION_CONTRACT, describe_request(request, context))
+
+
+def suite_messages(request: Request, context: DataContext, role: str | None = None) -> tuple[Message, ...]:
+    """Ask for tests from the request and the data, not from the code."""
+    return _messages(role, TESTS_CONTRACT, describe_request(request, context))
+
+
+def repair_messages(
+    request: Request, context: DataContext, candidate: Candidate, failure: str, role: str | None = None
+) -> tuple[Message, ...]:
+    """Ask for the cause and the change; `failure` comes from `describe_failure`."""
+    parts = [describe_request(request, context), _file("solution.py", candidate.solution.code)]
+    if candidate.tests:
+        parts.append(_file("test_solution.py", candidate.tests))
+    if candidate.solution.packages:
+        parts.append("Installed: " + ", ".join(candidate.solution.packages))
+    parts.append(f"# What failed\n{failure}")
+    return _messages(role, f"{SOLUTION_CONTRACT}\n\n{REPAIR_CONTRACT}", "\n\n".join(parts))
+
+
+def _messages(role: str | None, contract: str, job: str) -> tuple[Message, ...]:
+    return (
+        Message(role="system", content=f"{(role or ROLE).strip()}\n\n{contract}"),
+        Message(role="user", content=job),
+    )
+
+
+def _file(name: str, text: str) -> str:
+    return f"# {name}\n```python\n{text.strip()}\n```"
+
+
+FAILURE_LIMIT = 6_000
+
+
+def describe_failure(report: TestReport) -> str:
+    """What a repair is told: every cause once, most authoritative first, the rest of the tests by name only."""
+    parts = [_cause("The environment", report.build_cause)] if report.build_cause else []
+    parts += [_run(run) for run in report.runs if run.cause]
+    parts += [_suite(suite) for suite in report.suites if suite.cause]
+    return _shortened("\n\n".join(parts), FAILURE_LIMIT)
+
+
+def _cause(where: str, cause: Cause) -> str:
+    subject = f" ({cause.subject})" if cause.subject else ""
+    return f"## {where}: {cause.kind.replace('_', ' ')}{subject}\n{cause.message.strip()}"
+
+
+def _run(run: ScriptRun) -> str:
+    where = "The script on the samples" if run.case == "samples" else f"The script on the user's {run.case}"
+    text = _cause(where, run.cause) if run.cause else where
+    if run.stderr.strip() and run.cause and run.cause.kind in {"missing_output", "invalid_output"}:
+        text += f"\nIts stderr: {_shortened(run.stderr.strip(), 800)}"
+    return text
+
+
+def _suite(suite: SuiteReport) -> str:
+    author = "The user's tests" if suite.origin == "user" else "The generated tests"
+    failed = [test for test in suite.tests if test.outcome in {"failed", "error"}]
+    if not failed and suite.cause:
+        return _cause(author, suite.cause)
+    shown = [f"{test.name}: {test.message.strip()}\n{test.traceback.strip()}".strip() for test in failed[:2]]
+    parts = [f"## {author}: {len(failed)} of {len(suite.expected)} failed", *shown]
+    if len(failed) > len(shown):
+        parts.append("Also failed: " + ", ".join(test.name for test in failed[2:]))
+    passed = [test.name for test in suite.tests if test.outcome == "passed"]
+    if passed:
+        parts.append("Passed: " + ", ".join(passed))
+    return "\n".join(parts)
+
+
+def _shortened(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"

@@ -1,0 +1,278 @@
+"""What a run gives back: the solution, how it was judged, and the ways to run it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from flytekit.types.directory import FlyteDirectory
+from flytekit.types.file import FlyteFile
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+
+from flyteplugins_codegen.environment.containers import image_name
+from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
+from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
+from flyteplugins_codegen.flyte.task_module import render_task_module
+from flyteplugins_codegen.models.bundle import SolutionBundle
+from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
+from flyteplugins_codegen.models.conversation import ModelCall
+from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.interface import TypeName, type_name
+from flyteplugins_codegen.models.report import TestReport
+from flyteplugins_codegen.models.run import Attempt
+from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
+from flyteplugins_codegen.stages.drive import Driven
+from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
+from flyteplugins_codegen.stages.outcome import describe_outcome, exit_code_of
+from flyteplugins_codegen.stages.report_page import render_report
+from flyteplugins_codegen.stages.solution_folder import SolutionFolder, read_result_json, write_solution_folder
+from flyteplugins_codegen.syncing import BothWays
+
+_PYTHON_TYPES: dict[TypeName, type] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "datetime": dt.datetime,
+    "timedelta": dt.timedelta,
+    "file": FlyteFile,
+    "directory": FlyteDirectory,
+}
+
+
+def _as_types(declared: Mapping[str, Any]) -> dict[str, type]:
+    names = {name: type_name(kind) for name, kind in declared.items()}
+    unknown = [name for name, kind in names.items() if kind is None]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r}: {declared[unknown[0]]!r} is no type of an input or output")
+    return {name: _PYTHON_TYPES[kind] for name, kind in names.items() if kind is not None}
+
+
+def _as_names(declared: Mapping[str, type]) -> dict[str, str]:
+    return {name: type_name(kind) or kind.__name__ for name, kind in declared.items()}
+
+
+DeclaredTypes = Annotated[
+    dict[str, Any],
+    BeforeValidator(_as_types),
+    PlainSerializer(_as_names),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "string"}}),
+]
+"""Types by name on the wire, real types to the caller: `result.declared_outputs["total"] is float`."""
+
+
+class CodeGenEvalResult(BaseModel):
+    """The outcome of `AutoCoderAgent.generate()`. Crosses Flyte task boundaries; JSON keeps everything.
+
+    `success` means: every example and test of the user's passed, the script ran on the samples and left every
+    declared output of its type, and the generated tests all passed. `attempt_history` holds every candidate with what
+    happened to it; `calls` accounts for every model call, `conversation_history` has every message of every call.
+    """
+
+    model_config = ConfigDict(frozen=True, ignored_types=(BothWays,), protected_namespaces=())
+
+    plan: CodePlan | None = None
+    solution: CodeSolution
+    tests: str | None = None
+    success: bool
+    output: str = ""
+    exit_code: int = 0
+    error: str | None = None
+    attempts: int = 1
+    conversation_history: list[dict[str, str]] = Field(default_factory=list)
+    detected_packages: list[str] = Field(default_factory=list)
+    detected_system_packages: list[str] = Field(default_factory=list)
+    image: str | None = None
+    total_input_tokens: int = 0
+    total_output_tokens: int = 0
+    declared_inputs: DeclaredTypes = Field(default_factory=dict)
+    declared_outputs: DeclaredTypes = Field(default_factory=dict)
+    data_context: str | None = None
+    original_samples: dict[str, FlyteFile] = Field(default_factory=dict)
+    generated_schemas: dict[str, str] = Field(default_factory=dict)
+    prompt: str = ""
+    settings: Settings
+    environment: EnvironmentLock | None = None
+    report: TestReport | None = None
+    attempt_history: tuple[Attempt, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
+
+    @classmethod
+    def from_run(cls, driven: Driven, samples: Mapping[str, str | FlyteFile]) -> CodeGenEvalResult:
+        """The result of a run that came to its end; `samples` are paths or files, kept as defaults."""
+        run, last = driven.run, driven.run.attempts[-1]
+        built = next((attempt.environment for attempt in reversed(run.attempts) if attempt.environment), None)
+        image = None
+        if built is not None:
+            config = run.settings.image_config or ImageConfig()
+            image = image_name(run.settings.name, built, last.candidate.solution.code, config)
+        return cls(
+            plan=last.candidate.plan,
+            solution=last.candidate.solution,
+            tests=last.candidate.tests,
+            success=driven.finish.success,
+            output=describe_outcome(last.report),
+            exit_code=exit_code_of(last.report),
+            error=None if driven.finish.success else driven.finish.reason,
+            attempts=len(run.attempts),
+            conversation_history=_messages(driven.calls),
+            detected_packages=list(built.packages) if built else [],
+            detected_system_packages=list(last.candidate.solution.system_packages),
+            image=image,
+            total_input_tokens=sum(call.usage.input_tokens for call in run.calls),
+            total_output_tokens=sum(call.usage.output_tokens for call in run.calls),
+            declared_inputs=run.request.inputs,
+            declared_outputs=run.request.outputs,
+            data_context=run.context.text or None,
+            original_samples={name: _file(sample) for name, sample in samples.items()},
+            generated_schemas=run.schemas,
+            prompt=run.request.prompt,
+            settings=run.settings,
+            environment=last.environment,
+            report=last.report,
+            attempt_history=run.attempts,
+            calls=run.calls,
+        )
+
+    @BothWays
+    async def run(  # noqa: PLR0913 - the settings of one execution, all optional and named by every caller
+        self,
+        *,
+        name: str = "run_code_on_real_data",
+        resources: Any = None,
+        retries: int = 0,
+        timeout: float | None = None,
+        env_vars: Mapping[str, str] | None = None,
+        secrets: Any = None,
+        cache: CacheMode = "auto",
+        inputs: Mapping[str, Any] | None = None,
+        **overrides: Any,
+    ) -> tuple[Any, ...]:
+        """Run the solution once, in the sandbox, on the samples or on what is passed instead.
+
+        Also `await result.run.aio(...)`. Inputs are passed by keyword; one whose name is taken by a parameter of this
+        method goes into `inputs={"name": ...}`. `timeout` is in wall seconds. With `cache="auto"` the same solution on
+        the same content is not run twice; `"override"` runs it anew, `"disable"` keeps nothing.
+
+        Returns the outputs in declared order, of their declared types; files as FlyteFile.
+
+        Raises:
+            NotSuccessfulError: the generation failed.
+            InterfaceError: an input is missing, unknown or not of its type.
+            SolutionFailedError: the script ended with an error; the message ends with its stderr.
+            OutputError: a declared output is missing or not of its type.
+        """
+        import asyncio
+
+        task = self.as_task(name, resources, retries, timeout, env_vars, secrets, cache)
+        values = {**self.original_samples, **self._checked(overrides), **self._checked(inputs or {})}
+        outputs = await asyncio.to_thread(execute_remembered, task.bundle, values, task.options, cache)
+        return tuple(_typed(outputs[output], kind) for output, kind in self.declared_outputs.items())
+
+    def as_task(  # noqa: PLR0913, PLR0917 - the settings of a task, all optional, in the order that the Flyte 2 plugin has
+        self,
+        name: str = "run_code_on_real_data",
+        resources: Any = None,
+        retries: int = 0,
+        timeout: float | None = None,
+        env_vars: Mapping[str, str] | None = None,
+        secrets: Any = None,
+        cache: CacheMode = "auto",
+    ) -> SandboxTask:
+        """The solution as a Flyte task with the samples as defaults: call it, compose it, register it.
+
+        Raises NotSuccessfulError when the generation failed.
+        """
+        changes = {"resources": resources, "secrets": secrets, "timeout_s": timeout, "env_vars": env_vars}
+        given = {field: value for field, value in changes.items() if value is not None}
+        # Validated as the agent's own settings are, so that flytekit's Resources and Secret are accepted.
+        settings = Settings.model_validate({**dict(self.settings), **given})
+        options = ExecutionOptions(
+            sandbox=settings.sandbox,
+            resources=settings.resources,
+            timeout_s=settings.timeout_s,
+            env_vars=settings.env_vars,
+            retries=retries,
+        )
+        return SandboxTask(
+            self.bundle(name),
+            defaults=dict(self.original_samples),
+            options=options,
+            secrets=settings.secrets,
+            cache=cache,
+        )
+
+    def bundle(self, name: str | None = None) -> SolutionBundle:
+        """All that is needed to run the solution. Raises NotSuccessfulError when the generation failed."""
+        if not self.success or self.environment is None or self.image is None:
+            raise NotSuccessfulError(
+                f"the generation of {self.settings.name!r} failed, there is no solution to run: {self.error}; "
+                "see `attempt_history` for what was tried, or `save(folder)` to look at the last candidate"
+            )
+        return SolutionBundle(
+            name=name or self.settings.name,
+            code=self.solution.code,
+            lock=self.environment,
+            inputs=_as_names(self.declared_inputs),
+            outputs=_as_names(self.declared_outputs),
+            image=self.image,
+        )
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the solution folder, and return its path. A failed result is saved too, without `task.py`.
+
+        Raises OSError where the disk does not take it.
+        """
+        contents = SolutionFolder(
+            bundle=self.bundle() if self.success else None,
+            code=self.solution.code,
+            tests=self.tests,
+            result_json=self.model_dump_json(indent=2),
+            report_html=self._repr_html_(),
+            task_module=render_task_module(self.bundle()) if self.success else None,
+            image_config=self.settings.image_config or ImageConfig(),
+        )
+        return write_solution_folder(Path(folder), contents)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> CodeGenEvalResult:
+        """The result that `save` wrote. Raises RequestError for a folder that holds none."""
+        return cls.model_validate_json(read_result_json(Path(folder)))
+
+    def _checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        for name in values:
+            if name not in self.declared_inputs:
+                known = ", ".join(self.declared_inputs) or "none"
+                raise InterfaceError(f"there is no input {name!r}; declared inputs: {known}")
+        return dict(values)
+
+    def __repr__(self) -> str:
+        """Two lines: how it went, and what to do with it."""
+        tokens = f"{self.total_input_tokens:,} tokens in, {self.total_output_tokens:,} out"
+        spent = f"{self.attempts} attempts, {len(self.calls)} model calls, {tokens}"
+        if not self.success:
+            return f"CodeGenEvalResult(failed: {self.error})\n  {spent}"
+        return f"CodeGenEvalResult(success, {self.settings.name!r})\n  {spent}; next: .run(), .as_task(), .save(folder)"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        return render_report(self.settings, self.prompt, self.attempt_history, self.calls, error=self.error)
+
+
+def _messages(calls: tuple[ModelCall, ...]) -> list[dict[str, str]]:
+    return [
+        {"purpose": call.purpose, "role": message.role, "content": message.content}
+        for call in calls
+        for message in call.messages
+    ]
+
+
+def _file(sample: str | FlyteFile) -> FlyteFile:
+    return FlyteFile(sample) if isinstance(sample, str) else sample
+
+
+def _typed(value: Any, kind: type) -> Any:
+    return kind(str(value)) if kind in {FlyteFile, FlyteDirectory} else value

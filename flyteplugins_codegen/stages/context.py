@@ -1,0 +1,46 @@
+"""Stages `extract_context` and `infer_schemas`: what the data looks like, and what must stay true of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from flyteplugins_codegen.data.context import build_context
+from flyteplugins_codegen.data.profile import profile_sample
+from flyteplugins_codegen.data.schemas import infer_schema
+from flyteplugins_codegen.models.profile import DataContext
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.stages.progress import stage
+from flyteplugins_codegen.stages.remember import remember
+
+
+def extract_context(settings: Settings, request: Request, samples: Mapping[str, Path]) -> DataContext:
+    """Profile every sample. Kept by the samples' content, so that an unchanged sample is never read twice.
+
+    Raises:
+        SampleError: a sample that cannot be read as what its name says.
+    """
+    with stage("extract context") as note:
+        key = [[sample.model_dump() for sample in request.samples], settings.max_sample_rows]
+
+        def profile() -> DataContext:
+            profiles = [profile_sample(name, path, settings.max_sample_rows) for name, path in samples.items()]
+            return build_context(profiles, settings.max_sample_rows)
+
+        context = remember(settings, "contexts", key, DataContext, profile)
+        note.detail = ", ".join(_told(sample.name, sample.row_count) for sample in context.samples) or "no samples"
+        return context
+
+
+def _told(name: str, row_count: int | None) -> str:
+    return f"{name}: {row_count:,} rows" if row_count is not None else name
+
+
+def infer_schemas(context: DataContext) -> dict[str, str]:
+    """Pandera schemas by sample name, as Python source; samples without columns have none."""
+    with stage("infer schemas") as note:
+        schemas = {sample.name: infer_schema(sample) for sample in context.samples}
+        found = {name: schema for name, schema in schemas.items() if schema}
+        note.detail = f"{len(found)} schema{'' if len(found) == 1 else 's'}"
+        return found

@@ -1,0 +1,78 @@
+"""Stages `write_solution` and `write_tests`: two model calls, side by side, neither seeing the other's reply."""
+
+from __future__ import annotations
+
+from flyteplugins_codegen.llm.ask import ask, build_request
+from flyteplugins_codegen.llm.prompts import solution_messages, suite_messages
+from flyteplugins_codegen.llm.registry import open_model
+from flyteplugins_codegen.llm.replies import SolutionReply, TestsReply
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
+from flyteplugins_codegen.models.conversation import ModelCall
+from flyteplugins_codegen.models.profile import DataContext
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.source.blocks import unfence
+from flyteplugins_codegen.stages.progress import stage
+
+
+class SolutionDraft(Value):
+    """What the solution's author proposed, with the calls that it took."""
+
+    plan: CodePlan
+    solution: CodeSolution
+    calls: tuple[ModelCall, ...]
+
+
+class TestsDraft(Value):
+    """What the tests' author wrote, with the calls that it took. None where no tests were asked for."""
+
+    __test__ = False
+
+    tests: str | None
+    calls: tuple[ModelCall, ...] = ()
+
+
+async def write_solution(settings: Settings, request: Request, context: DataContext) -> SolutionDraft:
+    """Plan, script and packages in one call.
+
+    Raises:
+        ModelError: see its subclasses; the usage of replies that could not be used is in `.calls`.
+    """
+    with stage("write solution") as note:
+        messages = solution_messages(request, context, settings.system_prompt)
+        model = open_model(settings)
+        answer = await ask(model, build_request("solution", messages, SolutionReply, settings), SolutionReply)
+        reply = answer.value
+        note.detail = f"{len(reply.code.splitlines())} lines"
+        return SolutionDraft(
+            plan=CodePlan(description=reply.description, approach=reply.approach),
+            solution=CodeSolution(
+                code=unfence(reply.code),
+                packages=tuple(reply.packages),
+                system_packages=tuple(reply.system_packages),
+            ),
+            calls=answer.calls,
+        )
+
+
+async def write_tests(settings: Settings, request: Request, context: DataContext) -> TestsDraft:
+    """Tests from the request and the data, not from the code. `skip_tests` asks for none.
+
+    Raises:
+        ModelError: see its subclasses.
+    """
+    if settings.skip_tests:
+        return TestsDraft(tests=None)
+    with stage("write tests") as note:
+        messages = suite_messages(request, context, settings.system_prompt)
+        model = open_model(settings)
+        answer = await ask(model, build_request("tests", messages, TestsReply, settings), TestsReply)
+        tests = unfence(answer.value.test_code)
+        note.detail = f"{len(tests.splitlines())} lines"
+        return TestsDraft(tests=tests, calls=answer.calls)
+
+
+def first_candidate(solution: SolutionDraft, tests: TestsDraft) -> Candidate:
+    """The two drafts as one candidate."""
+    return Candidate(plan=solution.plan, solution=solution.solution, tests=tests.tests)

@@ -1,0 +1,63 @@
+"""The whole way in one process: the same stages and the same decisions as the Flyte workflow takes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.conversation import ModelCall
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.stages.attempts import add_packages, with_calls, with_next
+from flyteplugins_codegen.stages.build import build_environment
+from flyteplugins_codegen.stages.context import extract_context, infer_schemas
+from flyteplugins_codegen.stages.draft import first_candidate, write_solution, write_tests
+from flyteplugins_codegen.stages.loop import AddPackages, BuildEnvironment, Finish, FirstDraft, RunTests, next_action
+from flyteplugins_codegen.stages.repair import repair
+from flyteplugins_codegen.stages.test import run_tests
+
+
+class Driven(Value):
+    """A run that came to its end, how, and every call with its messages."""
+
+    run: Run
+    finish: Finish
+    calls: tuple[ModelCall, ...]
+
+
+async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
+    """Take the run from its request to its end.
+
+    Raises:
+        CodegenError: what no candidate is to blame for: a model, the package index or the sandbox failed. What was
+            paid for by then is kept, and the same call takes up where this one stopped.
+    """
+    context = await asyncio.to_thread(extract_context, run.settings, run.request, samples)
+    run = run.model_copy(update={"context": context, "schemas": infer_schemas(context)})
+    calls: tuple[ModelCall, ...] = ()
+    while not isinstance(action := next_action(run), Finish):
+        match action:
+            case FirstDraft():
+                run, new_calls = await _first_draft(run)
+                calls += new_calls
+            case BuildEnvironment():
+                run = await asyncio.to_thread(build_environment, run)
+            case RunTests():
+                run = await asyncio.to_thread(run_tests, run, samples)
+            case AddPackages():
+                run = add_packages(run, action)
+            case _:
+                repaired = await repair(run)
+                run, calls = repaired.run, calls + repaired.calls
+    return Driven(run=run, finish=action, calls=calls)
+
+
+async def _first_draft(run: Run) -> tuple[Run, tuple[ModelCall, ...]]:
+    solution, tests = await asyncio.gather(
+        write_solution(run.settings, run.request, run.context),
+        write_tests(run.settings, run.request, run.context),
+    )
+    calls = (*solution.calls, *tests.calls)
+    drafted = with_next(with_calls(run, calls), "first_draft", "the first answer", first_candidate(solution, tests))
+    return drafted, calls

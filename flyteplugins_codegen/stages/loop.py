@@ -1,0 +1,91 @@
+"""The one place where the loop is decided. The local driver and the Flyte workflow both ask `next_action`."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from flyteplugins_codegen.environment.packages import distribution_for
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.report import Cause
+from flyteplugins_codegen.models.run import Attempt, Run
+
+
+class FirstDraft(Value):
+    """Ask for a solution and, side by side, for tests."""
+
+
+class BuildEnvironment(Value):
+    """Resolve what the newest candidate needs."""
+
+
+class RunTests(Value):
+    """Run the newest candidate."""
+
+
+class AddPackages(Value):
+    """Try the same code with more packages: the cause is certain, no model is asked."""
+
+    packages: tuple[str, ...]
+    reason: str
+
+
+class Repair(Value):
+    """Ask the model once for the cause and the change."""
+
+    reason: str
+
+
+class Finish(Value):
+    """Stop here; `reason` says what decided."""
+
+    success: bool
+    reason: str
+
+
+Action: TypeAlias = FirstDraft | BuildEnvironment | RunTests | AddPackages | Repair | Finish
+
+
+def next_action(run: Run) -> Action:
+    """What to do next with a run as it stands. Pure: the same run always gets the same answer."""
+    if not run.attempts:
+        return FirstDraft()
+    last = run.attempts[-1]
+    if last.report is None:
+        return BuildEnvironment() if last.environment is None else RunTests()
+    if last.report.passed:
+        return Finish(success=True, reason=f"attempt {last.number} passed")
+    cause = last.report.causes[0] if last.report.causes else _NOTHING_RAN
+    if len(run.attempts) >= run.settings.max_iterations:
+        tried = f"{len(run.attempts)} attempt{'s' if len(run.attempts) > 1 else ''}"
+        return Finish(success=False, reason=f"no success after {tried}; the last failed with {_told(cause)}")
+    packages = _certain_packages(last)
+    if packages:
+        return AddPackages(packages=packages, reason=_told(cause))
+    return Repair(reason=_told(cause))
+
+
+_NOTHING_RAN = Cause(kind="nothing_ran", message="nothing ran: no sample, no example and no test could judge the code")
+
+
+def _told(cause: Cause) -> str:
+    kind = cause.kind.replace("_", " ")
+    first_line = cause.message.strip().partition("\n")[0][:200]
+    return f"{kind} ({cause.subject}): {first_line}" if cause.subject else f"{kind}: {first_line}"
+
+
+# pandas and others ask for an engine in these words, by an ImportError that names no module.
+_OPTIONAL_DEPENDENCY = re.compile(r"Missing optional dependency '([A-Za-z0-9_.\-]+)'")
+
+
+def _certain_packages(attempt: Attempt) -> tuple[str, ...]:
+    """The distributions whose absence explains a failure, where they are not installed already."""
+    assert attempt.report is not None  # noqa: S101 - next_action has looked
+    modules = [cause.subject for cause in attempt.report.causes if cause.kind == "missing_module"]
+    for cause in attempt.report.causes:
+        modules += _OPTIONAL_DEPENDENCY.findall(cause.message)
+    wanted = {distribution_for(module) for module in modules if module and module != "solution"}
+    have = set(attempt.candidate.solution.packages)
+    if attempt.environment is not None:
+        have |= set(attempt.environment.packages)
+    return tuple(sorted(wanted - have))

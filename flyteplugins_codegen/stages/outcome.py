@@ -1,0 +1,47 @@
+"""What a report comes to, in words for a person and as an exit status."""
+
+from __future__ import annotations
+
+from flyteplugins_codegen.models.report import ScriptRun, SuiteReport, TestReport
+
+
+def describe_outcome(report: TestReport | None) -> str:
+    """A line for each thing that ran, with the cause below where it failed."""
+    if report is None:
+        return "nothing ran"
+    if report.build_cause is not None:
+        return f"environment: {report.build_cause.message}"
+    lines = [_run_line(run) for run in report.runs] + [_suite_line(suite) for suite in report.suites]
+    return "\n".join(lines)
+
+
+def count_tests(report: TestReport | None) -> tuple[int, int]:
+    """Passed and expected tests over all suites."""
+    suites = report.suites if report else ()
+    passed = sum(test.outcome == "passed" for suite in suites for test in suite.tests)
+    return passed, sum(len(suite.expected) for suite in suites)
+
+
+def exit_code_of(report: TestReport | None) -> int:
+    """0 for a report that passed; else the status of what failed first, 1 where it has none."""
+    if report is not None and report.passed:
+        return 0
+    ended = [run.exit_code for run in report.runs if run.cause] if report else []
+    ended += [suite.exit_code for suite in report.suites if suite.cause] if report else []
+    return next((code for code in ended if code), 1)
+
+
+def _run_line(run: ScriptRun) -> str:
+    where = "script on the samples" if run.case == "samples" else f"script on {run.case}"
+    if run.cause is None:
+        return f"{where}: passed in {run.wall_s:.2f} s"
+    return f"{where}: {run.cause.kind.replace('_', ' ')}: {run.cause.message}"
+
+
+def _suite_line(suite: SuiteReport) -> str:
+    passed = sum(test.outcome == "passed" for test in suite.tests)
+    told = f"{suite.origin} tests: {passed} of {len(suite.expected)} passed in {suite.wall_s:.2f} s"
+    if suite.cause is None:
+        return told
+    failed = [f"  {test.name}: {test.outcome}: {test.message}" for test in suite.tests if test.outcome != "passed"]
+    return "\n".join([f"{told}; {suite.cause.kind.replace('_', ' ')}: {suite.cause.message}", *failed])

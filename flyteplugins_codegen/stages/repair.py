@@ -1,0 +1,89 @@
+"""Stage `repair`: one call that finds the cause and changes the candidate; whether it helped is found by running."""
+
+from __future__ import annotations
+
+from flyteplugins_codegen.errors import CodegenError
+from flyteplugins_codegen.llm.ask import ask, build_request
+from flyteplugins_codegen.llm.prompts import describe_failure, repair_messages
+from flyteplugins_codegen.llm.registry import open_model
+from flyteplugins_codegen.llm.replies import RepairReply
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.candidate import Candidate, CodeSolution
+from flyteplugins_codegen.models.conversation import ModelCall
+from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.source.blocks import unfence
+from flyteplugins_codegen.source.edits import apply_edits
+from flyteplugins_codegen.stages.attempts import with_calls, with_next
+from flyteplugins_codegen.stages.progress import stage
+
+
+class Repaired(Value):
+    """The run with the repaired candidate as its next attempt, and the calls with their messages."""
+
+    run: Run
+    calls: tuple[ModelCall, ...]
+
+
+async def repair(run: Run) -> Repaired:
+    """Ask once, and apply the change whole or not at all.
+
+    Raises:
+        ModelError: see its subclasses; a reply whose edits do not apply is asked for once more, then reported.
+    """
+    last = run.attempts[-1]
+    if last.report is None:
+        raise CodegenError(f"attempt {last.number} has not run; there is nothing to repair")
+    with stage("repair") as note:
+        failure = describe_failure(last.report)
+        messages = repair_messages(run.request, run.context, last.candidate, failure, run.settings.system_prompt)
+        request = build_request("repair", messages, RepairReply, run.settings)
+        answer = await ask(
+            open_model(run.settings), request, RepairReply, check=lambda reply: apply_repair(last, reply)
+        )
+        note.detail = answer.value.cause.partition("\n")[0][:160]
+        candidate = apply_repair(last, answer.value)
+        repaired = with_next(with_calls(run, answer.calls), "repair", answer.value.cause, candidate)
+        return Repaired(run=repaired, calls=answer.calls)
+
+
+def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
+    """The attempt's candidate with the reply's change, whole.
+
+    Raises ValueError where an edit does not apply or nothing changes.
+    """
+    candidate = attempt.candidate
+    code, tests = candidate.solution.code, candidate.tests
+    edits = [(edit.search, edit.replace) for edit in reply.edits]
+    if reply.error_type == "test_error":
+        tests = _changed(tests or "", reply.test_code, edits) or None
+        code = _changed(code, reply.code, [])
+    else:
+        code = _changed(code, reply.code, edits)
+        tests = _changed(tests or "", reply.test_code, []) or None
+    solution = CodeSolution(
+        language=candidate.solution.language,
+        code=code,
+        packages=_merged(_without_unavailable(attempt), reply.packages),
+        system_packages=_merged(candidate.solution.system_packages, reply.system_packages),
+    )
+    repaired = candidate.model_copy(update={"solution": solution, "tests": tests})
+    if repaired == candidate:
+        raise ValueError("the reply changes nothing: give edits, code, test_code or packages")
+    return repaired
+
+
+def _changed(text: str, whole: str | None, edits: list[tuple[str, str]]) -> str:
+    if whole and whole.strip():
+        return unfence(whole)
+    return apply_edits(text, edits) if edits else text
+
+
+def _without_unavailable(attempt: Attempt) -> tuple[str, ...]:
+    """The candidate's packages but for one that could not be installed: the reply names what takes its place."""
+    cause = attempt.cause
+    blamed = cause.subject if cause is not None and cause.kind == "package_unavailable" else None
+    return tuple(package for package in attempt.candidate.solution.packages if package != blamed)
+
+
+def _merged(have: tuple[str, ...], wanted: list[str]) -> tuple[str, ...]:
+    return (*have, *(package for package in dict.fromkeys(wanted) if package not in have))

@@ -1,0 +1,129 @@
+"""The report of a run as one HTML page: self-contained, every string of a model or of data escaped."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from html import escape
+
+from flyteplugins_codegen.models.conversation import ModelCall
+from flyteplugins_codegen.models.report import ScriptRun, SuiteReport, TestReport
+from flyteplugins_codegen.models.run import Attempt
+from flyteplugins_codegen.models.settings import Settings
+
+_STYLE = """
+:root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 20%, transparent); --good: #1a7f37; --bad: #cf222e }
+@media (prefers-color-scheme: dark) { :root { --good: #3fb950; --bad: #f85149 } }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem }
+pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .7rem; font-size: 13px }
+table { border-collapse: collapse } td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top }
+details { border-left: 3px solid var(--line); padding-left: .8rem; margin: .8rem 0 } summary { cursor: pointer }
+.good { color: var(--good) } .bad { color: var(--bad) } .add { color: var(--good) } .del { color: var(--bad) }
+"""
+
+
+def render_report(
+    settings: Settings, prompt: str, attempts: Sequence[Attempt], calls: Sequence[ModelCall], *, error: str | None
+) -> str:
+    """One page: the request, each attempt with its cause and its change, the calls, the final code."""
+    verdict = (
+        '<span class="good">passed</span>' if error is None else f'<span class="bad">failed</span>: {_text(error)}'
+    )
+    parts = [
+        f"<h1>{_text(settings.name)}: {verdict}</h1>",
+        f"<p>{_text(prompt)}</p>",
+        "<h2>Attempts</h2>",
+        *(_attempt(attempt, before) for before, attempt in zip([None, *attempts], attempts, strict=False)),
+        "<h2>Model calls</h2>",
+        _calls(calls),
+    ]
+    if attempts:
+        parts += ["<h2>Solution</h2>", _code(attempts[-1].candidate.solution.code)]
+        if attempts[-1].candidate.tests:
+            parts += ["<h2>Tests</h2>", _code(attempts[-1].candidate.tests)]
+    return _page(settings.name, "\n".join(parts))
+
+
+def _page(title: str, body: str) -> str:
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{_text(title)}</title><style>{_STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+    )
+
+
+def _attempt(attempt: Attempt, before: Attempt | None) -> str:
+    passed = attempt.report is not None and attempt.report.passed
+    mark = '<span class="good">passed</span>' if passed else '<span class="bad">failed</span>'
+    opened = " open" if passed else ""
+    parts = [f"<details{opened}><summary>{attempt.number}. {attempt.action.replace('_', ' ')}: {mark}</summary>"]
+    parts.append(f"<p>{_text(attempt.reason)}</p>")
+    if attempt.environment is not None:
+        installed = ", ".join(attempt.environment.packages) or "standard library only"
+        parts.append(f"<p>Installed: {_text(installed)}</p>")
+    if before is not None:
+        parts.append(_difference(before, attempt))
+    if attempt.report is not None:
+        parts.append(_report(attempt.report))
+    return "\n".join([*parts, "</details>"])
+
+
+def _difference(before: Attempt, attempt: Attempt) -> str:
+    old, new = before.candidate, attempt.candidate
+    lines = [
+        *difflib.unified_diff(
+            old.solution.code.splitlines(), new.solution.code.splitlines(), "solution.py", lineterm=""
+        ),
+        *difflib.unified_diff(
+            (old.tests or "").splitlines(), (new.tests or "").splitlines(), "test_solution.py", lineterm=""
+        ),
+    ]
+    if not lines:
+        return ""
+    classes = {"+": "add", "-": "del"}
+    shown = [f'<span class="{classes.get(line[:1], "")}">{_text(line)}</span>' for line in lines]
+    return "<pre>" + "\n".join(shown) + "</pre>"
+
+
+def _report(report: TestReport) -> str:
+    rows = [_run_row(run) for run in report.runs]
+    for suite in report.suites:
+        rows += _suite_rows(suite)
+    cause = f"<pre>{_text(report.build_cause.message)}</pre>" if report.build_cause else ""
+    isolation = f"<p>Isolation: {_text(', '.join(report.isolation))}</p>" if report.isolation else ""
+    return f"{cause}<table>{''.join(rows)}</table>{isolation}"
+
+
+def _run_row(run: ScriptRun) -> str:
+    where = "the samples" if run.case == "samples" else run.case
+    outputs = ", ".join(f"{name} = {value}" for name, value in run.outputs.items())
+    return _row(f"script on {where}", run.passed, run.cause.message if run.cause else outputs, run.wall_s)
+
+
+def _suite_rows(suite: SuiteReport) -> list[str]:
+    rows = [_row(test.name, test.outcome == "passed", test.message, test.duration_s) for test in suite.tests]
+    if suite.cause is not None and not any(test.outcome in {"failed", "error"} for test in suite.tests):
+        rows.append(_row(f"{suite.origin} tests", passed=False, told=suite.cause.message, wall_s=suite.wall_s))
+    return rows
+
+
+def _row(name: str, passed: bool, told: str, wall_s: float) -> str:  # noqa: FBT001 - a table's cell, not a switch
+    mark = '<span class="good">✓</span>' if passed else '<span class="bad">✗</span>'
+    return f"<tr><td>{mark}</td><td>{_text(name)}</td><td>{wall_s:.2f} s</td><td>{_text(told)}</td></tr>"
+
+
+def _calls(calls: Sequence[ModelCall]) -> str:
+    rows = [
+        f"<tr><td>{call.purpose}</td><td>{_text(call.model)}</td><td>{call.usage.input_tokens:,} in</td>"
+        f"<td>{call.usage.output_tokens:,} out</td><td>{'reused' if call.is_reused else f'{call.wall_s:.2f} s'}</td></tr>"
+        for call in calls
+    ]
+    return f"<table>{''.join(rows)}</table>"
+
+
+def _code(text: str) -> str:
+    return f"<pre><code>{_text(text)}</code></pre>"
+
+
+def _text(text: str) -> str:
+    return escape(text, quote=True)

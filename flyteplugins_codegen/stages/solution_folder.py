@@ -1,0 +1,78 @@
+"""The solution folder: what a run leaves for a person to review, commit and run without any model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from flyteplugins_codegen.environment.containers import render_containerfile
+from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.bundle import SolutionBundle
+from flyteplugins_codegen.models.settings import ImageConfig
+from flyteplugins_codegen.sandbox import launcher
+from flyteplugins_codegen.store import write_atomically
+
+RESULT_FILE = "result.json"
+
+
+class SolutionFolder(Value):
+    """The parts of a folder. `bundle` and `task_module` are None for a failed run: there is nothing to run."""
+
+    code: str
+    tests: str | None
+    result_json: str
+    report_html: str
+    bundle: SolutionBundle | None = None
+    task_module: str | None = None
+    image_config: ImageConfig = ImageConfig()
+
+
+def write_solution_folder(folder: Path, contents: SolutionFolder) -> Path:
+    """Write every file whole, `result.json` last: a folder that has one is complete. Returns the folder.
+
+    Files of an earlier save that this one does not have are removed, so that a folder never mixes two solutions.
+    """
+    files = _files(contents)
+    for name in _NAMES - set(files):
+        (folder / name).unlink(missing_ok=True)
+    for name, text in files.items():
+        write_atomically(folder / name, text.encode())
+        (folder / name).chmod(0o644)
+    return folder
+
+
+_NAMES = {
+    "solution.py",
+    "test_solution.py",
+    "task.py",
+    "launcher.py",
+    "requirements.txt",
+    "Containerfile",
+    "report.html",
+    RESULT_FILE,
+}
+
+
+def _files(contents: SolutionFolder) -> dict[str, str]:
+    files = {"solution.py": contents.code}
+    if contents.tests:
+        files["test_solution.py"] = contents.tests
+    if contents.bundle is not None and contents.task_module is not None:
+        files["task.py"] = contents.task_module
+        files["launcher.py"] = Path(launcher.__file__).read_text()
+        files["requirements.txt"] = contents.bundle.lock.requirements
+        files["Containerfile"] = render_containerfile(contents.bundle, contents.image_config)
+    files["report.html"] = contents.report_html
+    files[RESULT_FILE] = contents.result_json
+    return files
+
+
+def read_result_json(folder: Path) -> str:
+    """The text of a saved result. Raises RequestError for a folder that holds none."""
+    path = folder / RESULT_FILE
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise RequestError(
+            f"{path}: no saved result there ({error.strerror}); pass a folder that save() wrote"
+        ) from error

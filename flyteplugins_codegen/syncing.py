@@ -1,0 +1,66 @@
+"""One method, two ways to call it: `result = agent.generate(...)` and `result = await agent.generate.aio(...)`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import functools
+import threading
+from collections.abc import Callable, Coroutine
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+S = TypeVar("S")
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end from synchronous code, inside a running event loop (a notebook, a Flyte task) too."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    outcome: list[T] = []
+    errors: list[BaseException] = []
+
+    def in_thread() -> None:
+        try:
+            outcome.append(asyncio.run(coroutine))
+        except BaseException as error:  # noqa: BLE001 - carried over to the calling thread, and raised there
+            errors.append(error)
+
+    # The caller's context comes along: flytekit keeps its current execution in it.
+    context = contextvars.copy_context()
+    thread = threading.Thread(target=context.run, args=(in_thread,), name="flyteplugins_codegen")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return outcome[0]
+
+
+class BoundMethod(Generic[P, T]):
+    """A method of one object: called it blocks, and `.aio` is the coroutine function."""
+
+    def __init__(self, function: Callable[P, Coroutine[Any, Any, T]]) -> None:
+        self.aio = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call, and wait for the result."""
+        return run_blocking(self.aio(*args, **kwargs))
+
+
+class BothWays(Generic[S, P, T]):
+    """Decorates an `async def` method."""
+
+    def __init__(self, function: Callable[Concatenate[S, P], Coroutine[Any, Any, T]]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: S, owner: type[S]) -> BoundMethod[P, T]:
+        function = self.function
+        if instance is None:
+            # Looked up on the class, as documentation tools and pydantic do.
+            return BoundMethod(function)  # type: ignore[arg-type]  # unbound: the caller passes the object itself
+        return BoundMethod(functools.partial(function, instance))
