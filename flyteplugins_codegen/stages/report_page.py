@@ -12,7 +12,8 @@ from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.models.settings import Settings
 
 _STYLE = """
-:root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 20%, transparent); --good: #1a7f37; --bad: #cf222e }
+:root { color-scheme: light dark; --good: #1a7f37; --bad: #cf222e }
+:root { --line: color-mix(in srgb, currentColor 20%, transparent) }
 @media (prefers-color-scheme: dark) { :root { --good: #3fb950; --bad: #f85149 } }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem }
 pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .7rem; font-size: 13px }
@@ -26,9 +27,7 @@ def render_report(
     settings: Settings, prompt: str, attempts: Sequence[Attempt], calls: Sequence[ModelCall], *, error: str | None
 ) -> str:
     """One page: the request, each attempt with its cause and its change, the calls, the final code."""
-    verdict = (
-        '<span class="good">passed</span>' if error is None else f'<span class="bad">failed</span>: {_text(error)}'
-    )
+    verdict = _mark("passed", "failed", good=error is None) + (f": {_text(error)}" if error else "")
     parts = [
         f"<h1>{_text(settings.name)}: {verdict}</h1>",
         f"<p>{_text(prompt)}</p>",
@@ -54,7 +53,7 @@ def _page(title: str, body: str) -> str:
 
 def _attempt(attempt: Attempt, before: Attempt | None) -> str:
     passed = attempt.report is not None and attempt.report.passed
-    mark = '<span class="good">passed</span>' if passed else '<span class="bad">failed</span>'
+    mark = _mark("passed", "failed", good=passed)
     opened = " open" if passed else ""
     parts = [f"<details{opened}><summary>{attempt.number}. {attempt.action.replace('_', ' ')}: {mark}</summary>"]
     parts.append(f"<p>{_text(attempt.reason)}</p>")
@@ -70,19 +69,21 @@ def _attempt(attempt: Attempt, before: Attempt | None) -> str:
 
 def _difference(before: Attempt, attempt: Attempt) -> str:
     old, new = before.candidate, attempt.candidate
-    lines = [
-        *difflib.unified_diff(
-            old.solution.code.splitlines(), new.solution.code.splitlines(), "solution.py", lineterm=""
-        ),
-        *difflib.unified_diff(
-            (old.tests or "").splitlines(), (new.tests or "").splitlines(), "test_solution.py", lineterm=""
-        ),
-    ]
+    lines = _diff_lines("solution.py", old.solution.code, new.solution.code)
+    lines += _diff_lines("test_solution.py", old.tests or "", new.tests or "")
     if not lines:
         return ""
     classes = {"+": "add", "-": "del"}
     shown = [f'<span class="{classes.get(line[:1], "")}">{_text(line)}</span>' for line in lines]
     return "<pre>" + "\n".join(shown) + "</pre>"
+
+
+def _diff_lines(name: str, old: str, new: str) -> list[str]:
+    return list(difflib.unified_diff(old.splitlines(), new.splitlines(), name, name, lineterm=""))
+
+
+def _mark(yes: str, no: str, *, good: bool) -> str:
+    return f'<span class="good">{yes}</span>' if good else f'<span class="bad">{no}</span>'
 
 
 def _report(report: TestReport) -> str:
@@ -108,17 +109,18 @@ def _suite_rows(suite: SuiteReport) -> list[str]:
 
 
 def _row(name: str, passed: bool, told: str, wall_s: float) -> str:  # noqa: FBT001 - a table's cell, not a switch
-    mark = '<span class="good">✓</span>' if passed else '<span class="bad">✗</span>'
+    mark = _mark("✓", "✗", good=passed)
     return f"<tr><td>{mark}</td><td>{_text(name)}</td><td>{wall_s:.2f} s</td><td>{_text(told)}</td></tr>"
 
 
 def _calls(calls: Sequence[ModelCall]) -> str:
-    rows = [
-        f"<tr><td>{call.purpose}</td><td>{_text(call.model)}</td><td>{call.usage.input_tokens:,} in</td>"
-        f"<td>{call.usage.output_tokens:,} out</td><td>{'reused' if call.is_reused else f'{call.wall_s:.2f} s'}</td></tr>"
-        for call in calls
-    ]
-    return f"<table>{''.join(rows)}</table>"
+    return f"<table>{''.join(_call_row(call) for call in calls)}</table>"
+
+
+def _call_row(call: ModelCall) -> str:
+    tokens = f"<td>{call.usage.input_tokens:,} in</td><td>{call.usage.output_tokens:,} out</td>"
+    took = "reused" if call.is_reused else f"{call.wall_s:.2f} s"
+    return f"<tr><td>{call.purpose}</td><td>{_text(call.model)}</td>{tokens}<td>{took}</td></tr>"
 
 
 def _code(text: str) -> str:

@@ -73,6 +73,4 @@ def read_result_json(folder: Path) -> str:
     try:
         return path.read_text()
     except OSError as error:
-        raise RequestError(
-            f"{path}: no saved result there ({error.strerror}); pass a folder that save() wrote"
-        ) from error
+        raise RequestError(f"{path}: no saved result ({error.strerror}); pass a folder that save() wrote") from error
