@@ -1,0 +1,68 @@
+"""Whose fault a failed resolution is, read from what uv prints; pure text.
+
+uv tells its reasons in sentences ("Because ... we can conclude that ..."), wrapped and framed differently by each
+release; the phrases looked for here are the same in 0.8 and 0.13.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from flyteplugins_codegen.environment.uv import unavailable
+from flyteplugins_codegen.errors import EnvironmentBuildError, PackageError
+
+MAX_REASON_LENGTH = 600
+
+_FRAME = re.compile(r"[\u2500-\u257f\u25b6\u00d7\s]+")
+_NAME = r"([A-Za-z0-9][A-Za-z0-9._-]*)"
+_UNKNOWN = re.compile(rf"{_NAME}(?:\[\S+\])? was not found in the package registry")
+_NO_VERSION = re.compile(rf"^Because there (?:is no version|are no versions) of {_NAME}(\S*)")
+_NO_WHEEL = re.compile(rf"^Because (?:all versions of |only )?{_NAME}\S*(?: \S+)? ha(?:s|ve) no usable wheels and you ")
+_OUR_FAULT = ("network was disabled", "could not be queried", "valid authentication")
+
+
+def explain_failure(stderr: str, requirements: Sequence[str]) -> EnvironmentBuildError:
+    """The error for a resolution that failed: PackageError by fault of a package, else IndexUnavailableError."""
+    text = _FRAME.sub(" ", stderr)
+    if "Because " not in text or any(phrase in text for phrase in _OUR_FAULT):
+        return unavailable("resolving the packages", stderr)
+    reason = "Because " + text.partition("Because ")[2].partition(" hint:")[0].strip()
+    if unknown := _UNKNOWN.search(reason):
+        return _package_error(unknown[1], requirements, "no such distribution on the index; correct the name")
+    if version := _NO_VERSION.match(reason):
+        wanted = version[2].strip(",")
+        return _package_error(version[1], requirements, f"no version {wanted} on the index; choose another")
+    if wheel := _NO_WHEEL.match(reason):
+        return _package_error(
+            wheel[1], requirements, "only wheels are installed, and it has none that fits; replace it"
+        )
+    return _conflict(reason, requirements)
+
+
+def _package_error(name: str, requirements: Sequence[str], reason: str) -> PackageError:
+    asked = _as_asked(name, requirements)
+    shown = asked or f"{name} (needed by {', '.join(requirements)})"
+    return PackageError(f"package {shown}: {reason}", _name_of(asked) if asked else name)
+
+
+def _conflict(reason: str, requirements: Sequence[str]) -> PackageError:
+    shown = reason if len(reason) <= MAX_REASON_LENGTH else reason[:MAX_REASON_LENGTH] + " …"
+    return PackageError(
+        f"packages {', '.join(requirements)} cannot be installed together: {shown} "
+        "Loosen or remove a version, or replace a package.",
+        _name_of(requirements[0]) if len(requirements) == 1 else "",
+    )
+
+
+def _as_asked(name: str, requirements: Sequence[str]) -> str:
+    """The requirement as it was written; "" for a distribution that nobody asked for by name."""
+    wanted = canonicalize_name(name)
+    return next((text for text in requirements if canonicalize_name(Requirement(text).name) == wanted), "")
+
+
+def _name_of(requirement: str) -> str:
+    return Requirement(requirement).name

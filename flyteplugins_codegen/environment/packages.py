@@ -1,0 +1,144 @@
+"""Which distributions a candidate may ask for, and which ones its imports need.
+
+Import name to distribution: a table of our own, `distributions.json`, with the names that really differ, over the rule
+that an import name is the normalised distribution name (PEP 503). No library was fit to depend on, as of 2026-11:
+pipreqs (a table of 2017 vintage that still maps to abandoned forks; pins IPython), pigar (77 MB of SQLite), conda-pypi
+and grayskull (made for conda names, without `PIL` or `yaml`; the conda stack), deptry and fawltydeps (read what is
+installed). The table holds what data work meets; `namespaces` says how many parts of a dotted import name a
+distribution; `alternatives` are other distributions that provide the same module.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from flyteplugins_codegen.errors import PackageError
+from flyteplugins_codegen.source.imports import is_standard_library, third_party_names
+
+MAX_NAME_LENGTH = 100
+MAX_REQUIREMENT_LENGTH = 300
+
+# No `/`, `:`, `@`, `\`: neither URL nor path. No `$`, `#`, newline: uv would expand, cut or split what holds them.
+_PLAIN = re.compile(r"[A-Za-z0-9 ._\-\[\],<>=!~;()'\"*+]*\Z")
+_DEBIAN_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]{1,99}\Z")
+
+
+class _Table(NamedTuple):
+    modules: dict[str, str]
+    namespaces: dict[str, int]
+    alternatives: dict[str, list[str]]
+
+
+@cache
+def _table() -> _Table:
+    return _Table(**json.loads(Path(__file__).with_name("distributions.json").read_text(encoding="utf-8")))
+
+
+def distribution_for(module: str) -> str:
+    """The normalised name of the distribution that provides a module, told by its dotted name or top-level name."""
+    table = _table()
+    for prefix in _prefixes(module):
+        if prefix in table.modules:
+            return table.modules[prefix]
+        if prefix in table.namespaces:
+            return canonicalize_name("-".join(module.split(".")[: table.namespaces[prefix]]))
+    return canonicalize_name(module.partition(".")[0])
+
+
+def check_name(requirement: str) -> str:
+    """A requirement of PEP 508 in normal form: name, extras, versions, marker.
+
+    Raises PackageError for what is not a plain name on the index: an URL, a path, a repository, an option of pip.
+    """
+    text = requirement.strip()
+    if len(text) > MAX_REQUIREMENT_LENGTH:
+        raise _refusal(text[:60] + "…", f"is longer than {MAX_REQUIREMENT_LENGTH} characters")
+    if text.startswith("-"):
+        raise _refusal(text, "is an option of the installer")
+    if not _PLAIN.match(text):
+        raise _refusal(text, "is an URL, a path, or holds characters that no requirement needs")
+    try:
+        parsed = Requirement(text)
+    except InvalidRequirement as error:
+        raise _refusal(text, f"is no requirement ({str(error).splitlines()[0]})") from error
+    if len(parsed.name) > MAX_NAME_LENGTH:
+        raise _refusal(text[:60] + "…", f"has a name of more than {MAX_NAME_LENGTH} characters")
+    return _render(parsed, canonicalize_name(parsed.name))
+
+
+def check_system_name(package: str) -> str:
+    """The name of a Debian package. Raises PackageError for anything else, options and shell syntax above all."""
+    name = package.strip()
+    if not _DEBIAN_NAME.match(name):
+        raise PackageError(
+            f"system package {name[:60]!r} is refused: it is no name of a Debian package; write one such as 'libgomp1'",
+            package,
+        )
+    return name
+
+
+def requirements_of(code: str, packages: Iterable[str], base_packages: Iterable[str] = ()) -> tuple[str, ...]:
+    """What the candidate needs installed: what it lists, `base_packages`, and what it imports beyond those.
+
+    Sorted and normalised, the same for the same arguments. A listed import name (`cv2`, `sklearn`) becomes its
+    distribution; one that only names a standard module (`json`, `pathlib`) is dropped, for such distributions are
+    outdated copies that would hide the module. Raises PackageError by policy, SyntaxError for code that does not parse.
+    """
+    listed = frozenset(_listed([*packages, *base_packages]))
+    names = frozenset(Requirement(requirement).name for requirement in listed)
+    imported = {distribution_for(name) for name in third_party_names(code) if names.isdisjoint(_providers(name))}
+    return tuple(sorted(_without_repeats(listed | imported)))
+
+
+def _listed(requirements: Iterable[str]) -> Iterator[str]:
+    for requirement in map(check_name, requirements):
+        parsed = Requirement(requirement)
+        if not is_standard_library(parsed.name.replace("-", "_")):
+            yield _render(parsed, _meant(parsed.name))
+
+
+def _meant(name: str) -> str:
+    """The distribution that a listed name means: `sklearn` is nobody's distribution but scikit-learn's module."""
+    by_lower_case = {module.lower(): distribution for module, distribution in _table().modules.items()}
+    return by_lower_case.get(name.replace("-", "_"), name)
+
+
+def _providers(module: str) -> frozenset[str]:
+    """Every distribution that is known to provide the module."""
+    others = [name for prefix in _prefixes(module) for name in _table().alternatives.get(prefix, ())]
+    return frozenset({distribution_for(module), canonicalize_name(module.partition(".")[0]), *others})
+
+
+def _without_repeats(requirements: frozenset[str]) -> Iterator[str]:
+    """Leave out a bare name where another requirement says more about it."""
+    qualified = {Requirement(text).name for text in requirements if Requirement(text).name != text}
+    return (text for text in requirements if text not in qualified)
+
+
+def _prefixes(module: str) -> Iterator[str]:
+    """`a.b.c`, `a.b`, `a`."""
+    while module:
+        yield module
+        module = module.rpartition(".")[0]
+
+
+def _render(parsed: Requirement, name: str) -> str:
+    extras = f"[{','.join(sorted(map(canonicalize_name, parsed.extras)))}]" if parsed.extras else ""
+    marker = f" ; {parsed.marker}" if parsed.marker else ""
+    return f"{name}{extras}{parsed.specifier}{marker}"
+
+
+def _refusal(requirement: str, reason: str) -> PackageError:
+    return PackageError(
+        f"package {requirement!r} is refused: it {reason}; name a distribution on the package index, "
+        "such as 'pandas' or 'pandas>=2.2'",
+        requirement,
+    )

@@ -1,0 +1,100 @@
+"""Folders that appear whole or not at all, are linked rather than copied, and are read-only from then on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_ASIDE_PREFIX = ".making-"
+_EXECUTABLE, _READABLE = 0o555, 0o444
+_ABANDONED_AFTER_S = 24 * 3600.0
+
+
+@contextmanager
+def made_aside(final: Path) -> Iterator[Path]:
+    """An empty folder beside `final` that takes its place when the block ends well; discarded otherwise.
+
+    Where another process was quicker its folder stays and ours is discarded: the name says the content, so either
+    serves. A process killed in between leaves a hidden folder that nobody reads and a later call removes.
+    """
+    final.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(final.parent)
+    aside = Path(tempfile.mkdtemp(prefix=_ASIDE_PREFIX, dir=final.parent))
+    try:
+        yield aside
+        make_read_only(aside)
+        _publish(aside, final)
+    finally:
+        discard(aside)
+
+
+def link_tree(source: Path, target: Path) -> None:
+    """Put every file of `source` into `target` by hard link, by copy where links are not possible.
+
+    A file that is already there stays: distributions of one namespace share such files.
+    """
+    for folder, _, files in os.walk(source):
+        inside = target / Path(folder).relative_to(source)
+        inside.mkdir(parents=True, exist_ok=True)
+        for name in files:
+            _link(Path(folder, name), inside / name)
+
+
+def make_read_only(folder: Path) -> None:
+    """Take every right to write, give everybody the right to read; executable files stay so. Links are removed."""
+    for parent, folders, files in os.walk(folder, topdown=False):
+        for name in (*folders, *files):
+            _make_entry_read_only(Path(parent, name))
+    folder.chmod(_EXECUTABLE)
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder, read-only or not; one that is not there is no error."""
+    for parent, _, _ in os.walk(folder):
+        Path(parent).chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_entry_read_only(path: Path) -> None:
+    mode = path.lstat().st_mode
+    if stat.S_ISLNK(mode):
+        # No installer makes one; it could lead a reader out of the tree.
+        path.unlink()
+        return
+    wanted = _EXECUTABLE if mode & stat.S_IXUSR else _READABLE
+    if stat.S_IMODE(mode) != wanted:
+        path.chmod(wanted)
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(source)
+    except FileExistsError:
+        return
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def _publish(aside: Path, final: Path) -> None:
+    try:
+        aside.rename(final)
+    except OSError:
+        if not final.is_dir():
+            raise
+
+
+def _remove_abandoned(parent: Path) -> None:
+    oldest = time.time() - _ABANDONED_AFTER_S
+    for left in parent.glob(_ASIDE_PREFIX + "*"):
+        try:
+            is_abandoned = left.stat().st_mtime < oldest
+        except FileNotFoundError:
+            continue
+        if is_abandoned:
+            discard(left)
