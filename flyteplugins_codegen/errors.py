@@ -30,6 +30,8 @@ Catch by layer: `except ModelError` covers every way in which a model can fail.
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class CodegenError(Exception):
     """Base of every error that this package raises on purpose."""
@@ -52,7 +54,12 @@ class SettingsError(RequestError):
 
 
 class ModelError(CodegenError):
-    """Talking to a model failed."""
+    """Talking to a model failed.
+
+    `calls` are the `ModelCall`s that brought a reply before it failed, so that what they cost is not lost.
+    """
+
+    calls: tuple[Any, ...] = ()
 
 
 class UnknownModelError(ModelError, ValueError):

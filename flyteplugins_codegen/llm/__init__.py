@@ -1,0 +1,1 @@
+"""Talking to models: one protocol, one file for each provider, replies checked, recorded and remembered."""

@@ -1,0 +1,124 @@
+"""Anthropic's Messages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import JsonValue
+
+from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress
+from flyteplugins_codegen.llm.hosted import Body
+from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
+from flyteplugins_codegen.llm.retries import CallFailure
+from flyteplugins_codegen.llm.wire import dig, dig_count, dig_text, failure_of, parse_object, with_schema_in_prompt
+from flyteplugins_codegen.models.conversation import Usage
+
+ADDRESS = ProviderAddress(
+    provider="anthropic",
+    default="https://api.anthropic.com",
+    base_variable="ANTHROPIC_BASE_URL",
+    key_variable="ANTHROPIC_API_KEY",
+)
+DEFAULT_MAX_TOKENS = 16_384
+_CONNECT_TIMEOUT_S = 10.0
+_STOP_REASONS: dict[str, StopReason] = {
+    "end_turn": "complete",
+    "stop_sequence": "complete",
+    "tool_use": "complete",
+    "max_tokens": "truncated",
+    "model_context_window_exceeded": "truncated",
+    "refusal": "refused",
+}
+
+
+class Messages:
+    """The dialect. Formats: structured output; a forced tool; the prompt alone."""
+
+    formats = ("output_config", "tool", "prompt")
+
+    def render_body(self, model_id: str, request: ModelRequest, reply_format: str) -> Body:
+        """See `Dialect`."""
+        messages = with_schema_in_prompt(request) if reply_format == "prompt" else request.messages
+        body: Body = {
+            "model": model_id,
+            "max_tokens": DEFAULT_MAX_TOKENS,
+            "system": _system([message.content for message in messages if message.role == "system"]),
+            "messages": [message.model_dump(mode="json") for message in messages if message.role != "system"],
+            **request.params,
+        }
+        if reply_format == "output_config":
+            body["output_config"] = {**_as_dict(request.params.get("output_config")), "format": _format(request)}
+        elif reply_format == "tool":
+            body["tools"] = [{"name": request.reply_name, "input_schema": request.reply_schema}]
+            body["tool_choice"] = {"type": "tool", "name": request.reply_name}
+        return body
+
+    async def post(self, endpoint: Endpoint, body: Body, timeout_s: float) -> str | CallFailure:
+        """See `Dialect`."""
+        import anthropic
+
+        client = anthropic.AsyncAnthropic(
+            api_key=endpoint.key.get_secret_value(),
+            base_url=endpoint.address.removesuffix("/v1"),  # which this client adds itself
+            max_retries=0,
+            timeout=anthropic.Timeout(timeout_s, connect=_CONNECT_TIMEOUT_S),
+        )
+        async with client:
+            try:
+                # As `extra_body`, so that a parameter which the client's version does not know passes its signature.
+                raw = await client.messages.with_raw_response.create(
+                    model="", max_tokens=1, messages=[], extra_body=body
+                )
+            except anthropic.APIError as error:
+                return failure_of(error, _code_of)
+            return raw.http_response.text
+
+    def parse_reply(self, body: str) -> ModelReply:
+        """See `Dialect`."""
+        answer = parse_object(body)
+        if not isinstance(answer.get("content"), list):
+            raise ValueError(f"the answer holds no content: {body[:80]!r}")  # noqa: TRY004 - see `Dialect`
+        return ModelReply(
+            text="".join(_text(block) for block in answer["content"]),
+            stop_reason=_STOP_REASONS.get(dig_text(answer, "stop_reason"), "unknown"),
+            usage=_usage(answer.get("usage")),
+            model=dig_text(answer, "model"),
+        )
+
+
+def _system(texts: list[str]) -> JsonValue:
+    """The stable prefix of the conversation, marked for the provider's cache."""
+    return [{"type": "text", "text": "\n\n".join(texts), "cache_control": {"type": "ephemeral"}}]
+
+
+def _format(request: ModelRequest) -> JsonValue:
+    import anthropic
+
+    return {"type": "json_schema", "schema": anthropic.transform_schema(dict(request.reply_schema))}
+
+
+def _as_dict(value: JsonValue) -> dict[str, JsonValue]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(block: Any) -> str:
+    """What a block adds to the reply: its text, or a forced tool's input; nothing for the model's thoughts."""
+    if dig_text(block, "type") == "tool_use":
+        return json.dumps(dig(block, "input"), ensure_ascii=False)
+    return dig_text(block, "text")
+
+
+def _usage(usage: Any) -> Usage:
+    """`input_tokens` of this provider leaves out what was read from or written to its cache: added in again here."""
+    cached = dig_count(usage, "cache_read_input_tokens")
+    return Usage(
+        input_tokens=dig_count(usage, "input_tokens") + cached + dig_count(usage, "cache_creation_input_tokens"),
+        output_tokens=dig_count(usage, "output_tokens"),
+        cached_tokens=cached,
+        reasoning_tokens=dig_count(usage, "output_tokens_details", "thinking_tokens"),
+    )
+
+
+def _code_of(body: Any) -> str:
+    return dig_text(body, "error", "type")

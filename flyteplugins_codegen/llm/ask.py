@@ -1,0 +1,159 @@
+"""Ask for a value: the reply checked, re-asked once when it cannot be used, every call accounted for."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from flyteplugins_codegen.errors import (
+    InvalidReplyError,
+    ModelError,
+    RefusedReplyError,
+    ReplyError,
+    TruncatedReplyError,
+)
+from flyteplugins_codegen.llm.json_reply import find_object
+from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest
+from flyteplugins_codegen.llm.schema import portable_schema
+from flyteplugins_codegen.models.conversation import Message, ModelCall, Purpose
+from flyteplugins_codegen.models.settings import Settings
+
+ReplyT = TypeVar("ReplyT", bound=BaseModel)
+
+_log = logging.getLogger("flyteplugins_codegen.llm")
+# Far above the attempts that callers number, so that the two never meet.
+_FRESH_ATTEMPT = 1_000
+_SHOWN_ERRORS = 10
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer(Generic[ReplyT]):
+    """A valid reply, and the calls that it took, the failed ones included."""
+
+    value: ReplyT
+    calls: tuple[ModelCall, ...]
+
+
+def build_request(
+    purpose: Purpose, messages: tuple[Message, ...], reply_type: type[BaseModel], settings: Settings
+) -> ModelRequest:
+    """The request for a reply of this type, with the settings' parameters."""
+    return ModelRequest(
+        purpose=purpose,
+        messages=messages,
+        reply_name=reply_type.__name__,
+        reply_schema=portable_schema(reply_type),
+        params=settings.model_params,
+    )
+
+
+async def ask(model: Model, request: ModelRequest, reply_type: type[ReplyT]) -> Answer[ReplyT]:
+    """Ask until there is a valid reply: once, and once more carrying what was wrong with the first reply.
+
+    Replies that an earlier run already found unusable are no reason to fail again: then the question is put afresh.
+
+    Raises ModelError; `calls` of the error are all calls that brought a reply, so that what was paid is known.
+    TruncatedReplyError, RefusedReplyError and InvalidReplyError say that the second reply could not be used either.
+    """
+    calls: tuple[ModelCall, ...] = ()
+    while True:
+        outcome, made = await _ask_twice(model, request, reply_type, calls)
+        calls += made
+        if not isinstance(outcome, ReplyError):
+            return Answer(outcome, calls)
+        if not all(call.is_reused for call in made):
+            outcome.calls = calls
+            raise outcome
+        request = request.model_copy(update={"attempt": request.attempt + _FRESH_ATTEMPT})
+
+
+async def _ask_twice(
+    model: Model, request: ModelRequest, reply_type: type[ReplyT], before: tuple[ModelCall, ...]
+) -> tuple[ReplyT | ReplyError, tuple[ModelCall, ...]]:
+    reply, call = await _call(model, request, before)
+    outcome = read_reply(reply, reply_type)
+    if not isinstance(outcome, ReplyError):
+        return outcome, (call,)
+    _log.info("%s: the reply cannot be used, asking once more: %s", request.purpose, outcome)
+    again, second = await _call(model, _re_ask(request, reply, outcome), (*before, call))
+    return read_reply(again, reply_type), (call, second)
+
+
+async def _call(model: Model, request: ModelRequest, before: tuple[ModelCall, ...]) -> tuple[ModelReply, ModelCall]:
+    _log.info("%s: asking %s", request.purpose, model.name)
+    started = time.monotonic()
+    try:
+        reply = await model.complete(request)
+    except ModelError as error:
+        error.calls = before
+        raise
+    wall_s = time.monotonic() - started
+    usage = reply.usage
+    _log.info(
+        "%s: %s answered in %.1f s, %d tokens in, %d out%s",
+        request.purpose,
+        reply.model or model.name,
+        wall_s,
+        usage.input_tokens,
+        usage.output_tokens,
+        ", kept from an earlier run" if reply.is_reused else "",
+    )
+    return reply, ModelCall(
+        purpose=request.purpose,
+        model=reply.model or model.name,
+        usage=usage,
+        wall_s=wall_s,
+        is_reused=reply.is_reused,
+        messages=(*request.messages, Message(role="assistant", content=reply.text)),
+    )
+
+
+def read_reply(reply: ModelReply, reply_type: type[ReplyT]) -> ReplyT | ReplyError:
+    """The value that the reply holds, or the error that says why it holds none. Pure."""
+    if reply.stop_reason == "truncated":
+        return TruncatedReplyError(
+            f"the reply was cut off at the length limit after {reply.usage.output_tokens} tokens; "
+            "raise the limit in model_params (max_tokens), or ask for less"
+        )
+    if reply.stop_reason in ("refused", "filtered"):
+        who = "the model" if reply.stop_reason == "refused" else "a content filter"
+        return RefusedReplyError(f"{who} declined to answer: {reply.text[:200] or 'no reason given'}")
+    required = [name for name, field in reply_type.model_fields.items() if field.is_required()]
+    try:
+        return reply_type.model_validate(find_object(reply.text, required))
+    except ValidationError as error:
+        return InvalidReplyError(f"the reply is no valid {reply_type.__name__}:\n{_list_errors(error)}")
+    except ValueError as error:
+        return InvalidReplyError(f"the reply is no valid {reply_type.__name__}: {error}")
+
+
+def _list_errors(error: ValidationError) -> str:
+    lines = [f"- {'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
+    return "\n".join(lines[:_SHOWN_ERRORS])
+
+
+def _re_ask(request: ModelRequest, reply: ModelReply, problem: ReplyError) -> ModelRequest:
+    if not isinstance(problem, InvalidReplyError) or not reply.text.strip():
+        return _amended(request, _complaint(problem))
+    said = Message(role="assistant", content=reply.text)
+    asked = Message(role="user", content=_complaint(problem))
+    return request.model_copy(update={"messages": (*request.messages, said, asked)})
+
+
+def _amended(request: ModelRequest, text: str) -> ModelRequest:
+    """The same request with a paragraph more: two user messages in a row break some servers' chat templates."""
+    *others, last = request.messages
+    amended = last.model_copy(update={"content": f"{last.content}\n\n{text}"})
+    return request.model_copy(update={"messages": (*others, amended)})
+
+
+def _complaint(problem: ReplyError) -> str:
+    if isinstance(problem, TruncatedReplyError):
+        return "Your last reply to this was cut off at the length limit. Answer in full, and shorter."
+    if isinstance(problem, RefusedReplyError):
+        return "Your last reply to this was not usable. Answer with the JSON object that is asked for."
+    return f"Your reply cannot be used: {problem}\nAnswer again with the whole JSON object and nothing else."

@@ -1,0 +1,89 @@
+"""Whom a provider's client talks to, and with which key; the key's value never shows."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pydantic import ConfigDict, SecretStr
+
+from flyteplugins_codegen.errors import MissingKeyError, SettingsError
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.settings import Settings
+
+_PLACEHOLDER = "no-key"
+
+
+class Endpoint(Value):
+    """One model at one address. `key_variable` names where the key came from, "" for a server that needs none."""
+
+    model_config = ConfigDict(protected_namespaces=())
+
+    provider: str
+    model_id: str
+    address: str
+    key_variable: str = ""
+    key: SecretStr = SecretStr(_PLACEHOLDER)
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.model_id} at {self.address}"
+
+    def redact(self, text: str) -> str:
+        """The text without the key, which some servers quote in their errors."""
+        value = self.key.get_secret_value()
+        return text if value == _PLACEHOLDER else text.replace(value, "[key]")
+
+
+class ProviderAddress(Value):
+    """Where a provider is by default, and which environment variables say otherwise."""
+
+    provider: str
+    default: str
+    base_variable: str
+    key_variable: str
+
+
+def resolve_endpoint(settings: Settings, model_id: str, address: ProviderAddress) -> Endpoint:
+    """The endpoint that the settings mean. A server of the user's own needs no key, unless the settings name one.
+
+    Raises MissingKeyError; SettingsError for an address or a key that cannot be one.
+    """
+    base = settings.api_base or os.environ.get(address.base_variable) or address.default
+    if not base.startswith(("http://", "https://")):
+        raise SettingsError(f"api_base={base!r} is no address; it begins with http:// or https://")
+    variable = settings.api_key or address.key_variable
+    endpoint = Endpoint(provider=address.provider, model_id=model_id, address=base.rstrip("/"))
+    value = find_secret(variable)
+    if value:
+        _check_key(variable, value)
+        return endpoint.model_copy(update={"key_variable": variable, "key": SecretStr(value)})
+    if settings.api_key or endpoint.address == address.default:
+        raise _missing_key(settings, variable)
+    return endpoint
+
+
+def find_secret(name: str) -> str | None:
+    """The environment variable of this name, else the Flyte secret where a task runs with flytekit loaded."""
+    value = os.environ.get(name, "").strip()
+    if value or "flytekit" not in sys.modules:
+        return value or None
+    import flytekit
+
+    try:
+        return str(flytekit.current_context().secrets.get(key=name)).strip() or None
+    except (AssertionError, ValueError):  # no task is running; no such secret
+        return None
+
+
+def _check_key(variable: str, value: str) -> None:
+    if not (value.isascii() and value.isprintable()):
+        raise SettingsError(f"the value of {variable} holds characters that no key has; set it anew")
+
+
+def _missing_key(settings: Settings, variable: str) -> MissingKeyError:
+    return MissingKeyError(
+        f"model {settings.model!r} needs a key, and {variable} is not set. Either set the environment variable "
+        f"{variable}; or pass api_key='NAME' with the NAME (not the value) of the variable or Flyte secret that holds "
+        f"it; or, on a cluster, give the task secret_requests=[Secret(key={variable!r})]; or run without any key on "
+        f"recorded replies: model='replay:FILE'"
+    )

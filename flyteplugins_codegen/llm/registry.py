@@ -1,0 +1,90 @@
+"""From a model's name in the settings to a model. A provider is one entry in `_PROVIDERS`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from flyteplugins_codegen.errors import SettingsError, UnknownModelError
+from flyteplugins_codegen.llm.anthropic import ADDRESS as ANTHROPIC_ADDRESS
+from flyteplugins_codegen.llm.anthropic import Messages
+from flyteplugins_codegen.llm.endpoint import ProviderAddress, resolve_endpoint
+from flyteplugins_codegen.llm.hosted import Dialect, HostedModel
+from flyteplugins_codegen.llm.journal import RememberedModel
+from flyteplugins_codegen.llm.openai import ADDRESS as OPENAI_ADDRESS
+from flyteplugins_codegen.llm.openai import ChatCompletions
+from flyteplugins_codegen.llm.protocol import Model
+from flyteplugins_codegen.llm.replay import RecordingModel, ReplayModel
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.store import ContentStore
+
+
+class Provider(NamedTuple):
+    """One provider: where it is, how it speaks, and which bare model names are its own."""
+
+    address: ProviderAddress
+    dialect: Callable[[], Dialect]
+    bare_names: str
+
+
+_PROVIDERS = {
+    "openai": Provider(OPENAI_ADDRESS, ChatCompletions, r"gpt-|chatgpt-|o[1-9]"),
+    "anthropic": Provider(ANTHROPIC_ADDRESS, Messages, r"claude-"),
+}
+_REPLAY = "replay:"
+# What the request itself says; `model_params` may say the rest.
+_RESERVED_PARAMS = frozenset({"model", "messages", "system", "stream", "n", "response_format", "tools", "tool_choice"})
+
+
+def open_model(settings: Settings, *, store: ContentStore | None = None) -> Model:
+    """The model that the settings name, remembering its replies in `store`, recording them where `record` says so.
+
+    Nothing is sent yet, and no client is imported.
+
+    Raises:
+        UnknownModelError: no provider knows the name.
+        MissingKeyError: the provider wants a key and there is none.
+        SettingsError: a recording is missing or damaged; a parameter or an address is not possible.
+    """
+    _check_params(settings)
+    model = _open(settings, store)
+    return RecordingModel(model, Path(settings.record)) if settings.record else model
+
+
+def _open(settings: Settings, store: ContentStore | None) -> Model:
+    if settings.model.startswith(_REPLAY):
+        return ReplayModel(Path(settings.model.removeprefix(_REPLAY)))
+    provider, model_id = resolve_name(settings.model, has_address=settings.api_base is not None)
+    address, dialect, _ = _PROVIDERS[provider]
+    endpoint = resolve_endpoint(settings, model_id, address)
+    model = HostedModel(endpoint, dialect())
+    return model if store is None else RememberedModel(model, store, settings.cache, scope=endpoint.address)
+
+
+def resolve_name(name: str, *, has_address: bool) -> tuple[str, str]:
+    """The provider and its own name for the model. `has_address` tells that the settings hold an `api_base`.
+
+    A server of the user's own speaks OpenAI's protocol, whatever its models are called, unless the name says
+    otherwise. Raises UnknownModelError.
+    """
+    prefix, slash, model_id = name.partition("/")
+    if slash and prefix in _PROVIDERS and model_id:
+        return prefix, model_id
+    if has_address and name.strip() and prefix not in _PROVIDERS:
+        return "openai", name
+    for provider, (_, _, bare_names) in _PROVIDERS.items():
+        if re.match(bare_names, name):
+            return provider, name
+    raise UnknownModelError(
+        f"no provider knows the model {name!r}. Write {' or '.join(f'{known}/NAME' for known in _PROVIDERS)}; a bare "
+        "gpt-*, chatgpt-*, o1..o9 or claude-*; any name together with api_base for an OpenAI-compatible server; or "
+        "replay:FILE for recorded replies"
+    )
+
+
+def _check_params(settings: Settings) -> None:
+    reserved = sorted(_RESERVED_PARAMS & settings.model_params.keys())
+    if reserved:
+        raise SettingsError(f"model_params holds {', '.join(reserved)}, which the request itself sets; leave it out")

@@ -1,0 +1,59 @@
+"""What a model is asked to reply: portable models only (no dicts, Any, tuples or discriminated unions).
+
+The field names are part of the recordings' format. A field's description is all that a model is told about it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class Reply(BaseModel):
+    """The base of all replies: unknown fields are ignored, null means absent."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_nulls(cls, data: Any) -> Any:
+        # Strict schemas require every field, so that a model writes null for what it leaves out.
+        return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
+
+
+class SolutionReply(Reply):
+    """A plan and the script that carries it out."""
+
+    description: str = Field(description="What the script does, in one or two sentences")
+    approach: str = Field(description="How it does it, in a few sentences")
+    code: str = Field(min_length=1, description="The whole of solution.py")
+    packages: list[str] = Field(default=[], description="PyPI distributions that it needs")
+    system_packages: list[str] = Field(default=[], description="Debian packages that it needs")
+
+
+class TestsReply(Reply):
+    """A test module."""
+
+    __test__ = False
+
+    test_code: str = Field(min_length=1, description="The whole of test_solution.py")
+
+
+class Edit(Reply):
+    """One change of a file."""
+
+    search: str = Field(description="Text that occurs exactly once in the file, copied exactly")
+    replace: str = Field(default="", description="What stands in its place")
+
+
+class RepairReply(Reply):
+    """The cause of a failure and its repair: edits, or a whole file."""
+
+    cause: str = Field(description="Why it failed, in one or two sentences")
+    error_type: Literal["logic", "environment", "test_error"] = Field(description="Where the cause lies")
+    edits: list[Edit] = Field(default=[], description="Changes of the file that is wrong; empty when it is given whole")
+    code: str | None = Field(default=None, description="The whole of solution.py, or null")
+    test_code: str | None = Field(default=None, description="The whole of test_solution.py, or null")
+    packages: list[str] = Field(default=[], description="PyPI distributions to add")
+    system_packages: list[str] = Field(default=[], description="Debian packages to add")
