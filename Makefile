@@ -35,7 +35,7 @@ typecheck: $(VENV)/.installed-dev ## Check the types with mypy, strictly
 	@$(BIN)/mypy
 
 bench: $(VENV)/.installed-dev ## Measure against the peer; the first run installs it into benchmarks/.peer
-	@$(BIN)/python -m benchmarks.run $(ARGS)
+	@PYTHONPATH=tests/support $(BIN)/python -m benchmarks.run $(ARGS)
 
 recordings: $(VENV)/.installed-dev ## Rewrite the recorded model replies of the demo and the tests
 	@$(BIN)/python tests/support/record_weather.py

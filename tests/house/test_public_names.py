@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import flyteplugins_codegen
+from flyteplugins_codegen import errors
 
 PUBLIC_NAMES = ["AutoCoderAgent", "CodeGenEvalResult", "CodePlan", "CodeSolution", "ImageConfig"]
 SETTINGS = [
@@ -39,7 +40,8 @@ def test_every_public_name_is_there_and_shown_by_dir() -> None:
 
 
 def test_the_errors_are_reached_through_the_package() -> None:
-    assert issubclass(flyteplugins_codegen.errors.ReplayMissError, flyteplugins_codegen.errors.CodegenError)
+    assert issubclass(errors.ReplayMissError, errors.CodegenError)
+    assert flyteplugins_codegen.errors is errors
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

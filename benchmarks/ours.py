@@ -1,0 +1,37 @@
+"""This project's side: `python -m benchmarks.ours --url ...`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib
+from typing import Any
+
+from benchmarks.job import MAX_ITERATIONS, OUTPUTS, SALES, prompt
+from benchmarks.side import generate_all, peak_memory_mib, read_arguments, report
+
+# Imported when first used; the peer imports its own at its top, so that its `generate()` never pays for them.
+LIBRARIES = ("flytekit", "openai", "pandas", "pandera.pandas", "pyarrow")
+
+
+async def generate(url: str, number: int) -> dict[str, Any]:
+    """One generation, as a fresh agent would do it."""
+    import pandas as pd
+
+    from flyteplugins_codegen import AutoCoderAgent
+
+    agent = AutoCoderAgent(model="openai/gpt-4.1", name="ours", api_base=url, max_iterations=MAX_ITERATIONS)
+    result = await agent.generate.aio(prompt(number), samples={"sales": pd.DataFrame(SALES)}, outputs=OUTPUTS)
+    return {"success": result.success, "attempts": result.attempts, "error": (result.error or "")[:200]}
+
+
+def main(arguments: argparse.Namespace) -> None:
+    """Do the requests that the command line numbers."""
+    for library in LIBRARIES if arguments.preload else ():
+        importlib.import_module(library)
+    asyncio.run(generate_all(lambda number: generate(arguments.url, number), arguments.first, arguments.count))
+    report("ended", peak_memory_mib=peak_memory_mib())
+
+
+if __name__ == "__main__":
+    main(read_arguments())

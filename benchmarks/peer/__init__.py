@@ -1,0 +1,1 @@
+"""The peer, in virtual environments of its own under `benchmarks/.peer`."""

@@ -1,0 +1,77 @@
+"""`make bench`: measures both sides in one run, prints the table and writes it beside the peer's environments.
+
+Needs Linux and root (the peer's containers become mount namespaces). Ends with 1 when a target is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import uv
+
+from benchmarks.figures import Effort, measure_figures
+from benchmarks.measure import ROOT, Bench, Side, machine
+from benchmarks.peer.environments import PeerEnvironments, make_environments
+from benchmarks.table import render_json, render_table
+
+FOLDER = ROOT / "benchmarks" / ".peer"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, print, write; 0 when every target is met."""
+    arguments = _read_arguments(words)
+    effort = Effort(arguments.processes, arguments.generations)
+    _tell("The peer's environments")
+    peer = make_environments(FOLDER, uv.find_uv_bin())
+    with tempfile.TemporaryDirectory() as home:
+        figures = measure_figures(_bench(peer, Path(home)), effort, _tell)
+    written = FOLDER / "figures.json"
+    written.write_text(render_json(figures, {**machine(), "python": platform.python_version()}))
+    print(render_table(figures), f"\nIn full: {written.relative_to(ROOT)}", sep="\n")
+    return int(any(figure.is_met is False for figure in figures))
+
+
+def _read_arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make bench ARGS=...", description=__doc__)
+    parser.add_argument("--processes", type=int, default=5, help="processes of each side that are timed")
+    parser.add_argument("--generations", type=int, default=5, help="generations in each of them after the first")
+    return parser.parse_args(words)
+
+
+def _bench(peer: PeerEnvironments, home: Path) -> Bench:
+    path = {"PATH": f"{Path(sys.executable).parent}:{os.defpath}:/usr/sbin", "LANG": "C.UTF-8"}
+    peer_environment = {
+        **path,
+        "HOME": str(home / "peer"),
+        "OPENAI_API_KEY": "none",
+        # Its client would fetch a price list from the network otherwise.
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+        "PEER_SANDBOX_BIN": str(peer.sandbox_bin),
+        "PEER_FULL_SANDBOX_BIN": str(peer.full_sandbox_bin),
+    }
+    our_environment = {
+        **path,
+        "HOME": str(home / "ours"),
+        "OPENAI_API_KEY": "none",
+        "FLYTE_CODEGEN_CACHE": str(home / "ours" / "cache"),
+    }
+    for folder in ("peer", "ours"):
+        (home / folder).mkdir()
+    return Bench(
+        Side("peer", (str(peer.python), "-m", "benchmarks.peer.drive"), peer_environment),
+        Side("ours", (sys.executable, "-m", "benchmarks.ours"), our_environment),
+    )
+
+
+def _tell(what: str) -> None:
+    print(f"{what.rstrip('.')} ...", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
