@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import flytekit
+import pytest
+from pydantic import ValidationError
+
+from flyteplugins_codegen import AutoCoderAgent
+from flyteplugins_codegen.errors import SettingsError
+from flyteplugins_codegen.models.settings import Resources, SecretReference, Settings
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_iterations": 0}, {"max_sample_rows": -1}, {"timeout_s": 0}, {"cache": "never"}, {"colour": "red"}]
+)
+def test_a_setting_that_is_not_possible_is_named(wrong):
+    with pytest.raises(ValidationError) as caught:
+        AutoCoderAgent(model="openai/x", **wrong)
+    assert caught.value.errors()[0]["loc"] == (next(iter(wrong)),)
+
+
+def test_an_agent_cannot_be_changed():
+    agent = AutoCoderAgent(model="openai/x")
+    with pytest.raises(ValidationError, match="frozen"):
+        agent.model = "openai/y"
+
+
+def test_flytekits_own_resources_and_secrets_are_accepted():
+    agent = AutoCoderAgent(
+        model="openai/x",
+        resources=flytekit.Resources(cpu=2, mem="512Mi"),
+        secrets=[flytekit.Secret(group="llm", key="token")],
+    )
+    assert agent.resources == Resources(cpu="2", mem="512Mi")
+    assert agent.secrets == (SecretReference(key="token", group="llm"),)
+
+
+def test_an_agent_survives_json():
+    agent = AutoCoderAgent(model="openai/x", model_params={"seed": 1, "stop": ["a"]}, base_packages=["pandas"])
+    assert AutoCoderAgent.model_validate_json(agent.model_dump_json()) == agent
+
+
+def test_the_settings_of_an_agent_are_all_its_fields():
+    agent = AutoCoderAgent(model="openai/x", name="n", max_iterations=3)
+    assert dict(agent.settings) == dict(agent)
+    assert type(agent.settings) is Settings
+
+
+@pytest.mark.parametrize(("mem", "mib"), [("1Gi", 1024), ("512Mi", 512), ("1G", 953), ("2097152", 2), ("1.5Gi", 1536)])
+def test_memory_is_read_as_kubernetes_reads_it(mem, mib):
+    assert Resources(mem=mem).memory_mib == mib
+
+
+def test_memory_that_is_no_quantity_is_refused():
+    with pytest.raises(SettingsError, match="'lots' is no quantity of memory"):
+        _ = Resources(mem="lots").memory_mib

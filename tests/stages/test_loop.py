@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import pytest
+
+from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
+from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestReport
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.stages.attempts import add_packages, with_last, with_next
+from flyteplugins_codegen.stages.loop import (
+    AddPackages,
+    BuildEnvironment,
+    Finish,
+    FirstDraft,
+    Repair,
+    RunTests,
+    next_action,
+)
+
+PLAN = CodePlan(description="d", approach="a")
+LOCK = EnvironmentLock(python="3.11", platform="linux", digest="d")
+PASSED = TestReport(runs=(ScriptRun(case="samples", status="exited", exit_code=0),))
+
+
+def fresh(**settings):
+    return Run(settings=Settings(model="openai/x", **settings), request=Request(prompt="p"))
+
+
+def drafted(run, *packages):
+    candidate = Candidate(plan=PLAN, solution=CodeSolution(code="x = 1\n", packages=packages), tests="t")
+    return with_next(run, "first_draft", "why", candidate)
+
+
+def failed(kind, subject="", message="m"):
+    cause = Cause(kind=kind, subject=subject, message=message)
+    return TestReport(suites=(SuiteReport(origin="generated", expected=("test_a",), cause=cause),))
+
+
+def test_the_way_of_a_right_first_answer():
+    run = fresh()
+    assert isinstance(next_action(run), FirstDraft)
+    run = drafted(run)
+    assert isinstance(next_action(run), BuildEnvironment)
+    run = with_last(run, environment=LOCK)
+    assert isinstance(next_action(run), RunTests)
+    run = with_last(run, report=PASSED)
+    assert next_action(run) == Finish(success=True, reason="attempt 1 passed")
+
+
+def test_a_failed_test_is_repaired_by_a_call():
+    run = with_last(drafted(fresh()), environment=LOCK, report=failed("test_failed", "test_a", "assert 1 == 2"))
+    assert next_action(run) == Repair(reason="test failed (test_a): assert 1 == 2")
+
+
+def test_an_environment_that_cannot_be_built_is_repaired_without_running_anything():
+    report = TestReport(build_cause=Cause(kind="package_unavailable", subject="nope", message="no such distribution"))
+    run = with_last(drafted(fresh()), report=report)
+    assert isinstance(next_action(run), Repair)
+
+
+@pytest.mark.parametrize(
+    ("report", "package"),
+    [
+        (failed("missing_module", "cv2"), "opencv-python"),
+        (failed("missing_module", "humanize"), "humanize"),
+        (failed("exception", "", "ImportError: Missing optional dependency 'openpyxl'.  Use pip"), "openpyxl"),
+    ],
+)
+def test_a_missing_package_costs_no_call(report, package):
+    run = with_last(drafted(fresh(), "pandas"), environment=LOCK, report=report)
+    action = next_action(run)
+    assert isinstance(action, AddPackages)
+    assert action.packages[0].startswith(package)
+    again = add_packages(run, action)
+    assert again.attempts[-1].candidate.solution.packages == ("pandas", *action.packages)
+    assert isinstance(next_action(again), BuildEnvironment)
+
+
+def test_a_module_that_is_missing_though_its_package_is_installed_goes_to_the_model():
+    lock = LOCK.model_copy(update={"packages": ("humanize",)})
+    run = with_last(drafted(fresh()), environment=lock, report=failed("missing_module", "humanize"))
+    assert isinstance(next_action(run), Repair)
+
+
+def test_the_last_iteration_ends_the_run_and_says_what_failed():
+    run = with_last(drafted(fresh(max_iterations=1)), environment=LOCK, report=failed("test_failed", "test_a"))
+    action = next_action(run)
+    assert isinstance(action, Finish)
+    assert not action.success
+    assert action.reason == "no success after 1 attempt; the last failed with test failed (test_a): m"
+
+
+def test_a_report_in_which_nothing_ran_is_no_success():
+    run = with_last(drafted(fresh()), environment=LOCK, report=TestReport())
+    action = next_action(run)
+    assert isinstance(action, Repair)
+    assert "nothing ran" in action.reason
+
+
+def test_the_users_examples_come_before_everything_else_among_the_causes():
+    def cause(message):
+        return Cause(kind="exception", message=message)
+
+    report = TestReport(
+        runs=(
+            ScriptRun(case="samples", status="exited", cause=cause("samples")),
+            ScriptRun(case="example 1", status="exited", cause=cause("example")),
+        ),
+        suites=(
+            SuiteReport(origin="generated", cause=cause("generated tests")),
+            SuiteReport(origin="user", cause=cause("user's tests")),
+        ),
+    )
+    assert [found.message for found in report.causes] == ["example", "user's tests", "samples", "generated tests"]

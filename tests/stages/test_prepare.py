@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import datetime as dt
+
+import pandas as pd
+import pytest
+
+from flyteplugins_codegen.errors import InterfaceError, RequestError, SampleError
+from flyteplugins_codegen.stages.prepare import JobArguments, prepare_job
+
+CSV = "day,mm\n2024-01-01,1.5\n"
+
+
+def prepared(**arguments):
+    return prepare_job(JobArguments(prompt=arguments.pop("prompt", "Sum the rain"), **arguments))
+
+
+@pytest.fixture
+def sample(tmp_path):
+    path = tmp_path / "rain.csv"
+    path.write_text(CSV)
+    return path
+
+
+def test_every_sample_is_a_file_input_ahead_of_the_declared_ones(sample):
+    job = prepared(samples={"rain": str(sample)}, inputs={"threshold": float}, outputs={"total": "float"})
+    assert job.request.inputs == {"rain": "file", "threshold": "float"}
+    assert job.request.outputs == {"total": "float"}
+    assert job.samples == {"rain": sample}
+
+
+def test_a_sample_is_told_by_its_content_not_by_its_place(sample, tmp_path):
+    twin = tmp_path / "elsewhere" / "rain.csv"
+    twin.parent.mkdir()
+    twin.write_text(CSV)
+    assert prepared(samples={"rain": sample}).request == prepared(samples={"rain": twin}).request
+
+
+def test_a_data_frame_becomes_a_csv_file_and_is_not_changed():
+    frame = pd.DataFrame({"day": ["2024-01-01"], "mm": [1.5]})
+    before = frame.copy()
+    job = prepared(samples={"rain": frame})
+    assert job.samples["rain"].read_text() == CSV
+    pd.testing.assert_frame_equal(frame, before)
+
+
+def test_arguments_are_never_changed(sample):
+    samples, inputs, outputs = {"rain": sample}, {"threshold": float}, {"total": float}
+    examples = [{"inputs": {"threshold": 1}, "outputs": {"total": 2}}]
+    prepared(samples=samples, inputs=inputs, outputs=outputs, examples=examples)
+    assert (samples, inputs, outputs) == ({"rain": sample}, {"threshold": float}, {"total": float})
+    assert examples == [{"inputs": {"threshold": 1}, "outputs": {"total": 2}}]
+
+
+@pytest.mark.parametrize(
+    "name", ["../total", "a/b", "..", "", "1st", "with space", "total\n", "class", "help", "x" * 64]
+)
+def test_an_output_name_that_is_no_safe_file_name_is_refused(name):
+    with pytest.raises(InterfaceError, match="output name"):
+        prepared(outputs={name: int})
+
+
+@pytest.mark.parametrize("declared", [list, "list", dict[str, int], None, pd.DataFrame])
+def test_an_unsupported_type_names_the_supported_ones(declared):
+    with pytest.raises(InterfaceError, match=r"output 'x': unsupported type .*str, int, float, bool, file, directory"):
+        prepared(outputs={"x": declared})
+
+
+def test_times_are_outputs_but_no_inputs():
+    assert prepared(outputs={"at": dt.datetime, "took": "timedelta"}).request.outputs == {
+        "at": "datetime",
+        "took": "timedelta",
+    }
+    with pytest.raises(InterfaceError, match="input 'at': unsupported type"):
+        prepared(inputs={"at": dt.datetime})
+
+
+def test_an_input_declared_twice_is_refused(sample):
+    with pytest.raises(InterfaceError, match="'rain' is declared twice"):
+        prepared(samples={"rain": sample}, inputs={"rain": "file"})
+
+
+@pytest.mark.parametrize(("content", "told"), [(None, "nothing.csv"), (b"", "empty"), (b"PAR1\x00\x00\x00", "csv")])
+def test_a_sample_that_cannot_be_one_is_refused_before_anything_is_spent(tmp_path, content, told):
+    path = tmp_path / "nothing.csv"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(SampleError, match="'rain'") as caught:
+        prepared(samples={"rain": path})
+    assert told in str(caught.value).lower()
+
+
+def test_a_sample_of_an_unknown_kind_names_the_known_ones():
+    with pytest.raises(SampleError, match=r"'rain': list is not supported; pass a path, a FlyteFile or a pandas"):
+        prepared(samples={"rain": [1, 2]})
+
+
+def test_tests_with_a_syntax_error_name_the_line():
+    with pytest.raises(RequestError, match=r"tests: .* at line 2: 'assert \(1'"):
+        prepared(tests="def test_x():\n    assert (1\n")
+
+
+def test_an_empty_prompt_is_refused():
+    with pytest.raises(RequestError, match="prompt is empty"):
+        prepared(prompt=" \n")
+
+
+@pytest.mark.parametrize(
+    ("example", "told"),
+    [
+        ({"outputs": {"totl": 1.0}}, "undeclared output 'totl'; declared outputs: total"),
+        ({"inputs": {"thresh": 1}, "outputs": {"total": 1.0}}, "undeclared input 'thresh'"),
+        ({"outputs": {"total": "many"}}, "'many' is no float"),
+        ({"outputs": {"total": True}}, "True is no float"),
+        ({"outputs": {}}, "at least one output"),
+        ({"output": {"total": 1.0}}, "write it as"),
+        ("total=1", "write it as"),
+        ({"outputs": {"total": 1.0}, "inputs": {}}, "no value for input 'threshold'"),
+    ],
+)
+def test_an_example_out_of_step_says_where(sample, example, told):
+    with pytest.raises(InterfaceError, match="example 2") as caught:
+        prepared(
+            samples={"rain": sample},
+            inputs={"threshold": float},
+            outputs={"total": float},
+            examples=[{"inputs": {"threshold": 1}, "outputs": {"total": 2}}, example],
+        )
+    assert told in str(caught.value)
+
+
+def test_an_examples_file_travels_as_its_content(tmp_path, sample):
+    binary = tmp_path / "x.bin"
+    binary.write_bytes(b"\xff\x00")
+    job = prepared(
+        samples={"rain": sample},
+        inputs={"other": "file"},
+        outputs={"copy": "file"},
+        examples=[
+            {"inputs": {"other": str(sample)}, "outputs": {"copy": "no line break"}},
+            {"inputs": {"rain": "a,b\n1,2\n", "other": binary}, "outputs": {"copy": sample}},
+        ],
+    )
+    first, second = job.request.examples
+    assert first.inputs == {"other": CSV}
+    assert first.outputs == {"copy": "no line break"}
+    assert second.inputs == {"rain": "a,b\n1,2\n", "other": {"base64": "/wA="}}
+    assert second.outputs == {"copy": CSV}
+
+
+def test_an_examples_missing_file_is_named(sample):
+    with pytest.raises(InterfaceError, match=r"example 1, input 'rain': no file 'gone\.csv'"):
+        prepared(
+            samples={"rain": sample},
+            outputs={"n": int},
+            examples=[{"inputs": {"rain": "gone.csv"}, "outputs": {"n": 1}}],
+        )
+
+
+def test_times_in_examples_are_kept_as_a_cluster_writes_them(sample):
+    at = dt.datetime(2024, 1, 31, tzinfo=dt.timezone.utc)
+    job = prepared(
+        samples={"rain": sample},
+        outputs={"at": dt.datetime, "took": dt.timedelta},
+        examples=[{"outputs": {"at": at, "took": dt.timedelta(hours=1.5)}}],
+    )
+    assert job.request.examples[0].outputs == {"at": "2024-01-31T00:00:00Z", "took": "5400s"}

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from pydantic import BaseModel
+
+from flyteplugins_codegen.store import ContentStore, digest, remembered, write_atomically
+
+
+class Entry(BaseModel):
+    text: str
+
+
+@pytest.fixture
+def store(tmp_path):
+    return ContentStore(tmp_path / "store")
+
+
+def test_what_was_put_is_found_again(store):
+    store.put("kind", "ab12", Entry(text="é\u2028"))
+    assert store.get("kind", "ab12", Entry) == Entry(text="é\u2028")
+    assert store.get("kind", "ab13", Entry) is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"0" * 64 + b"\n{}", None])
+def test_a_damaged_entry_reads_as_absent_and_is_replaced(store, damage):
+    store.put("kind", "ab12", Entry(text="whole"))
+    path = store.path("kind", "ab12")
+    path.write_bytes(path.read_bytes()[:-3] if damage is None else damage)
+    assert store.get("kind", "ab12", Entry) is None
+    store.put("kind", "ab12", Entry(text="again"))
+    assert store.get("kind", "ab12", Entry) == Entry(text="again")
+
+
+def test_a_value_is_computed_once_and_anew_on_demand(store):
+    computed = []
+
+    def compute():
+        computed.append(1)
+        return Entry(text=str(len(computed)))
+
+    assert remembered(store, "kind", "k" * 8, Entry, compute).text == "1"
+    assert remembered(store, "kind", "k" * 8, Entry, compute).text == "1"
+    assert remembered(store, "kind", "k" * 8, Entry, compute, reread=False).text == "2"
+    assert remembered(store, "kind", "k" * 8, Entry, compute).text == "2"
+
+
+def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path):
+    path = tmp_path / "file"
+    old, new = b"a" * 4_000_000, b"b" * 4_000_000
+    write_atomically(path, old)
+    script = (
+        "import sys, pathlib\nfrom flyteplugins_codegen.store import write_atomically\n"
+        "print(flush=True)\nwhile True:\n"
+        "    write_atomically(pathlib.Path(sys.argv[1]), b'b' * 4_000_000)\n"
+        "    write_atomically(pathlib.Path(sys.argv[1]), b'a' * 4_000_000)\n"
+    )
+    for delay_s in (0.0, 0.003, 0.011, 0.029):
+        writer = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        time.sleep(delay_s)
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+        writer.stdout.close()
+        assert path.read_bytes() in (old, new)
+
+
+def test_a_failed_write_leaves_nothing_behind(tmp_path):
+    folder = tmp_path / "taken"
+    folder.mkdir()
+    with pytest.raises(OSError, match="taken"):
+        write_atomically(folder, b"data")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_digest_tells_types_and_boundaries_apart():
+    assert len({digest("ab", "c"), digest("a", "bc"), digest("abc"), digest(["ab", "c"]), digest(b"abc")}) == 5
+    assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
+    assert digest(Entry(text="x")) == digest({"text": "x"})
