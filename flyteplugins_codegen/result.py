@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,13 +12,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSeriali
 
 from flyteplugins_codegen.environment.containers import image_name
 from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
-from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
+from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
 from flyteplugins_codegen.flyte.task_module import render_task_module
 from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.models.interface import TypeName, type_name
+from flyteplugins_codegen.models.interface import type_name
 from flyteplugins_codegen.models.report import TestReport
 from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
@@ -30,24 +29,12 @@ from flyteplugins_codegen.stages.report_page import render_report
 from flyteplugins_codegen.stages.solution_folder import SolutionFolder, read_result_json, write_solution_folder
 from flyteplugins_codegen.syncing import BothWays
 
-_PYTHON_TYPES: dict[TypeName, type] = {
-    "str": str,
-    "int": int,
-    "float": float,
-    "bool": bool,
-    "datetime": dt.datetime,
-    "timedelta": dt.timedelta,
-    "file": FlyteFile,
-    "directory": FlyteDirectory,
-}
-
-
 def _as_types(declared: Mapping[str, Any]) -> dict[str, type]:
     names = {name: type_name(kind) for name, kind in declared.items()}
     unknown = [name for name, kind in names.items() if kind is None]
     if unknown:
         raise ValueError(f"{unknown[0]!r}: {declared[unknown[0]]!r} is no type of an input or output")
-    return {name: _PYTHON_TYPES[kind] for name, kind in names.items() if kind is not None}
+    return {name: PYTHON_TYPES[kind] for name, kind in names.items() if kind is not None}
 
 
 def _as_names(declared: Mapping[str, type]) -> dict[str, str]:
