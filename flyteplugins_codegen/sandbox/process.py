@@ -1,0 +1,92 @@
+"""Watching over one started process: its streams drained, its end noticed, its time limited."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import time
+from collections.abc import Callable
+from subprocess import Popen
+from types import TracebackType
+
+from flyteplugins_codegen.sandbox.streams import Stream
+
+_LINGER_S = 0.3  # for what is still in the pipes once the process has ended, though a descendant may hold them open
+_KILL_S = 10.0  # from SIGKILL to the end; a process in uninterruptible sleep can take that long
+_POLL_S = 0.02  # where the system has no descriptor for a process's end (macOS)
+
+
+class Watch:
+    """A process and the pipes that it writes to. `report` is the pipe of our `init`."""
+
+    def __init__(self, process: Popen[bytes], stdout: Stream, stderr: Stream, report: Stream) -> None:
+        self.process = process
+        self.stdout = stdout
+        self.stderr = stderr
+        self.report = report
+        self.ended = False
+        self.cpu_s = 0.0
+        self._selector = selectors.DefaultSelector()
+        for stream in (stdout, stderr, report):
+            self._selector.register(stream.descriptor, selectors.EVENT_READ, stream)
+        self._exit = os.pidfd_open(process.pid) if hasattr(os, "pidfd_open") else -1
+        if self._exit >= 0:
+            self._selector.register(self._exit, selectors.EVENT_READ)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if not self.ended:
+            self.process.kill()
+            self._reap(block=True)
+        self._selector.close()
+        if self._exit >= 0:
+            os.close(self._exit)
+
+    def wait_ready(self, timeout_s: float) -> bool:
+        """Wait for the first line of the report; False when the process ended or the time passed before it came."""
+        deadline = time.monotonic() + timeout_s
+        while b"\n" not in self.report.kept and not self.ended and time.monotonic() < deadline:
+            self._step(deadline)
+        if self.ended:
+            self._linger()
+        return self.report.kept.startswith(b"ready\n")
+
+    def wait_end(self, timeout_s: float, kill: Callable[[], None]) -> bool:
+        """Wait for the end of the process, or `kill` it when the time has passed. False when it had to be killed."""
+        in_time = self._wait_until(time.monotonic() + timeout_s)
+        if not in_time:
+            kill()
+            self._wait_until(time.monotonic() + _KILL_S)
+        self._linger()
+        return in_time
+
+    def _wait_until(self, deadline: float) -> bool:
+        while not self.ended and time.monotonic() < deadline:
+            self._step(deadline)
+        return self.ended
+
+    def _linger(self) -> None:
+        deadline = time.monotonic() + _LINGER_S
+        while self._selector.get_map() and time.monotonic() < deadline:
+            self._step(deadline)
+
+    def _step(self, deadline: float) -> None:
+        """Wait for the next event, at most until the deadline, and act on it."""
+        remaining = max(0.0, deadline - time.monotonic())
+        for key, _ in self._selector.select(remaining if self._exit >= 0 else min(remaining, _POLL_S)):
+            if key.data is None:
+                self._selector.unregister(key.fd)
+                self._reap(block=True)
+            elif not key.data.take():
+                self._selector.unregister(key.fd)
+        if self._exit < 0 and not self.ended:
+            self._reap(block=False)
+
+    def _reap(self, *, block: bool) -> None:
+        pid, status, usage = os.wait4(self.process.pid, 0 if block else os.WNOHANG)
+        if pid:
+            self.process.returncode = os.waitstatus_to_exitcode(status)
+            self.cpu_s = usage.ru_utime + usage.ru_stime
+            self.ended = True
