@@ -69,8 +69,8 @@ _OUR_REPAIR = {
     "cause": "The line adds quantity and price instead of multiplying them.",
     "error_type": "logic",
     "edits": [{"search": WRONG_LINE, "replace": RIGHT_LINE}],
-    "code": "",
-    "test_code": "",
+    "code": None,
+    "test_code": None,
     "packages": [],
     "system_packages": [],
 }

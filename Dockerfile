@@ -1,0 +1,25 @@
+# The image that the stages run in on a cluster: this package, and nothing that a model wrote. Solutions and their tests
+# run in images of their own.
+#
+#   docker build --tag codegen-runner .
+#   docker build --tag codegen-runner --build-arg BASE_IMAGE=python:3.12-slim --build-arg PIP_INDEX_URL=... .
+
+ARG BASE_IMAGE=python:3.11-slim
+
+FROM ${BASE_IMAGE} AS build
+ARG PIP_INDEX_URL
+WORKDIR /build
+COPY pyproject.toml README.md LICENSE ./
+COPY flyteplugins_codegen flyteplugins_codegen
+RUN python -m venv /opt/codegen && /opt/codegen/bin/pip install --no-cache-dir .
+
+FROM ${BASE_IMAGE}
+RUN useradd --uid 1000 --create-home --home-dir /srv/flyte flyte
+COPY --from=build /opt/codegen /opt/codegen
+# flytekit unpacks the code of a fast registration into the working directory: it must be the user's own.
+WORKDIR /srv/flyte
+ENV PATH=/opt/codegen/bin:$PATH \
+    PYTHONUNBUFFERED=1 \
+    FLYTE_CODEGEN_CACHE=/srv/flyte/.cache/codegen
+# By number, so that a cluster's `runAsNonRoot` can tell.
+USER 1000:1000
