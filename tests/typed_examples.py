@@ -1,0 +1,98 @@
+"""The public face as a user writes it. mypy checks this file strictly; nothing runs it."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from flytekit import Resources, Secret
+from flytekit.types.file import FlyteFile
+from typing_extensions import assert_type
+
+from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult, CodePlan, CodeSolution, ImageConfig
+from flyteplugins_codegen.errors import CodegenError, ModelError, RequestError
+from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
+
+
+def make_an_agent_with_every_setting() -> AutoCoderAgent:
+    return AutoCoderAgent(
+        model="openai/gpt-4.1",
+        name="revenue",
+        system_prompt="You write terse code.",
+        api_key="COMPANY_MODEL_KEY",
+        api_base="http://127.0.0.1:8000/v1",
+        model_params={"seed": 7, "metadata": {"team": "sales"}},
+        base_packages=("pandas",),
+        resources=Resources(cpu="2", mem="1Gi"),
+        image_config=ImageConfig(registry="registry.example.com", python_version="3.12"),
+        max_iterations=5,
+        max_sample_rows=20,
+        skip_tests=False,
+        sandbox_retries=1,
+        timeout_s=60.0,
+        env_vars={"TZ": "UTC"},
+        secrets=(Secret(key="warehouse"),),
+        cache="override",
+        sandbox="auto",
+    )
+
+
+def generate_in_every_way_that_samples_come(agent: AutoCoderAgent) -> CodeGenEvalResult:
+    result = agent.generate(
+        "Total revenue and the days of the best week",
+        schema="quantity: pieces sold",
+        constraints=["round to cents"],
+        samples={
+            "by_path": Path("sales.csv"),
+            "by_name": "sales.csv",
+            "frame": pd.DataFrame(),
+            "file": FlyteFile("s.csv"),
+        },
+        inputs={"since": str, "limit": "int", "prices": FlyteFile},
+        outputs={"total": float, "best_week": "directory", "last": dt.datetime},
+        examples=[{"inputs": {"since": "2024-01-01"}, "outputs": {"total": 0.0}}],
+        tests="def test_it(): ...",
+    )
+    return assert_type(result, CodeGenEvalResult)
+
+
+async def generate_without_blocking(agent: AutoCoderAgent) -> tuple[Any, ...]:
+    result = assert_type(await agent.generate.aio("Count the rows", outputs={"rows": int}), CodeGenEvalResult)
+    return assert_type(await result.run.aio(), tuple[Any, ...])
+
+
+def read_a_result(result: CodeGenEvalResult) -> None:
+    assert_type(result.plan, CodePlan | None)
+    assert_type(result.solution, CodeSolution)
+    assert_type(result.success, bool)
+    assert_type(result.attempts, int)
+    assert_type(result.error, str | None)
+    assert_type(result.total_input_tokens, int)
+    assert_type(result.detected_packages, list[str])
+    assert_type(result.conversation_history, list[dict[str, str]])
+    assert_type(result.original_samples, dict[str, FlyteFile])
+
+
+def run_a_result(result: CodeGenEvalResult) -> tuple[Any, ...]:
+    result.run(inputs={"name": "an input that is called as a parameter is"}, retries=1, env_vars={"TZ": "UTC"})
+    total, best_week = result.run(sales="other.csv", timeout=30, cache="override")
+    return total, best_week
+
+
+def keep_a_result(result: CodeGenEvalResult) -> SandboxTask:
+    saved = assert_type(result.save("solution"), Path)
+    loaded = assert_type(CodeGenEvalResult.load(saved), CodeGenEvalResult)
+    return assert_type(loaded.as_task("revenue", resources=Resources(cpu="1"), retries=2, cache="auto"), SandboxTask)
+
+
+def catch_by_layer(agent: AutoCoderAgent) -> str:
+    try:
+        return agent.generate("Count the rows", outputs={"rows": int}).solution.code
+    except RequestError as error:
+        return f"asked for what is not possible: {error}"
+    except ModelError as error:
+        return f"the model: {error}"
+    except CodegenError as error:
+        return f"anything else on purpose: {error}"
