@@ -69,9 +69,10 @@ def find_secret(name: str) -> str | None:
         return value or None
     import flytekit
 
+    context = flytekit.current_context()
     try:
-        return str(flytekit.current_context().secrets.get(key=name)).strip() or None
-    except (AssertionError, ValueError):  # no task is running; no such secret
+        return str(context.secrets.get(key=name)).strip() or None if context else None
+    except ValueError:  # no such secret
         return None
 
 

@@ -158,8 +158,10 @@ def _explain_miss(asked: RecordedRequest, exchanges: Iterable[Exchange], file: P
     return f"{head}. What differs from the closest recorded one:\n{_difference(closest, asked)}\n{remedy}"
 
 
-def _likeness(text: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, text.splitlines(), other.splitlines(), autojunk=False).ratio()
+def _likeness(text: str, other: str) -> tuple[float, float]:
+    """By lines, and among equals by characters, counted in any order so that it stays quick."""
+    lines = difflib.SequenceMatcher(None, text.splitlines(), other.splitlines(), autojunk=False)
+    return lines.ratio(), difflib.SequenceMatcher(None, text, other, autojunk=False).quick_ratio()
 
 
 def _difference(recorded: RecordedRequest, asked: RecordedRequest) -> str:

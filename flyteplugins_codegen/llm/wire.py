@@ -77,7 +77,7 @@ def failure_of(error: Exception, code_of: Callable[[Any], str]) -> CallFailure:
     body = getattr(error, "body", None)
     return CallFailure(
         status=response.status_code,
-        message=dig_text(body, "message") or dig_text(body, "error", "message") or str(error),
+        message=dig_text(body, "message") or dig_text(body, "error", "message") or " ".join(response.text.split()),
         code=code_of(body),
         retry_after_s=parse_retry_after(response.headers, time.time()),
     )

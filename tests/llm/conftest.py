@@ -1,0 +1,67 @@
+"""Models behind a loopback server, with retries too quick to wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from model_server import ModelServer
+from pydantic import SecretStr
+
+from flyteplugins_codegen.llm.anthropic import Messages
+from flyteplugins_codegen.llm.ask import build_request
+from flyteplugins_codegen.llm.endpoint import Endpoint
+from flyteplugins_codegen.llm.hosted import HostedModel
+from flyteplugins_codegen.llm.openai import ChatCompletions
+from flyteplugins_codegen.llm.protocol import ModelRequest
+from flyteplugins_codegen.llm.replies import SolutionReply
+from flyteplugins_codegen.llm.retries import RetryPolicy
+from flyteplugins_codegen.models.conversation import Message
+from flyteplugins_codegen.models.settings import Settings
+
+_DIALECTS = {"openai": ChatCompletions, "anthropic": Messages}
+
+SECRET = "sk-never-shown-0123456789"
+
+
+@pytest.fixture(params=sorted(_DIALECTS))
+def provider(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def open_at(provider: str) -> Callable[..., HostedModel]:
+    """Opens the provider's model at an address."""
+
+    def open_model(address: str, key: str = SECRET, variable: str = "THE_KEY") -> HostedModel:
+        endpoint = Endpoint(provider=provider, model_id="m", address=address, key_variable=variable, key=SecretStr(key))
+        return HostedModel(endpoint, _DIALECTS[provider](), RetryPolicy(first_delay_s=0.01))
+
+    return open_model
+
+
+@pytest.fixture
+def serve() -> Any:
+    """Starts a server with this script for `SolutionReply`; all are stopped at the end of the test."""
+    running: list[ModelServer] = []
+
+    def start(*items: Any, **options: Any) -> ModelServer:
+        running.append(ModelServer({"SolutionReply": items}, **options).__enter__())
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.__exit__(None, None, None)
+
+
+@pytest.fixture
+def solution_request() -> Callable[..., ModelRequest]:
+    """Makes a request for a `SolutionReply`."""
+
+    def make(question: str = "Count the rows.", **changes: Any) -> ModelRequest:
+        messages = (Message(role="system", content="You write code."), Message(role="user", content=question))
+        made = build_request("solution", messages, SolutionReply, Settings(model="openai/m"))
+        return made.model_copy(update={"deadline_s": 10.0, **changes})
+
+    return make
