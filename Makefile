@@ -38,7 +38,7 @@ bench: $(VENV)/.installed-dev ## Measure against the peer; the first run install
 	@PYTHONPATH=tests/support $(BIN)/python -m benchmarks.run $(ARGS)
 
 recordings: $(VENV)/.installed-dev ## Rewrite the recorded model replies of the demo and the tests
-	@$(BIN)/python tests/support/record_weather.py
+	@PYTHONPATH=. $(BIN)/python tests/support/record_weather.py
 
 clean: ## Remove .venv, the benchmark's environments and every cache of the tools
 	@rm -rf $(VENV) benchmarks/.peer .mypy_cache .pytest_cache .ruff_cache .hypothesis
