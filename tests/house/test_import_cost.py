@@ -26,7 +26,8 @@ HEAVY = (
 def loaded_after(statement: str) -> set[str]:
     """The heavy libraries that a fresh interpreter has loaded after the statement."""
     program = f"{statement}\nimport json, sys\nprint(json.dumps([n for n in {HEAVY!r} if n in sys.modules]))"
-    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    assert finished.returncode == 0, finished.stderr
     return set(json.loads(finished.stdout))
 
 
