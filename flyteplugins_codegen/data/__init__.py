@@ -1,0 +1,1 @@
+"""Samples in, context out: files, readers, profiles, the text of a prompt, schemas."""

@@ -1,0 +1,188 @@
+"""The statistics of one column, gathered batch by batch in bounded memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pydantic import JsonValue
+
+from flyteplugins_codegen.data.values import comparable, json_values
+from flyteplugins_codegen.models.profile import ColumnProfile
+
+_MOST_TOP_VALUES = 10
+_FEW_VALUES = 20
+_MANY_CATEGORIES = 1000
+_MOST_SHOWN_CATEGORIES = 12
+_MERGE_ROWS = 1 << 16
+
+
+class Highlight(NamedTuple):
+    """A row of a batch that shows something of a column; the newest of equal `kind` and `value` counts."""
+
+    kind: str
+    value: JsonValue
+    row: int
+
+
+class ColumnStatistics:
+    """One column's statistics so far."""
+
+    def __init__(self, field: pa.Field, most_tracked_bytes: int) -> None:
+        self._field = field
+        self._null_count, self._valid_count = 0, 0
+        self._extremes = _Extremes()
+        self._sums: list[float] = []
+        self._counts = _ValueCounts(most_tracked_bytes)
+        self._seen: set[JsonValue] = set()
+
+    def add(self, batch_column: pa.Array) -> Iterator[Highlight]:
+        """Take in the next batch; what is worth showing of it. Exhaust it before the next batch."""
+        column = comparable(batch_column)
+        if column.null_count:
+            if not self._null_count:
+                yield Highlight("null", None, pc.indices_nonzero(pc.is_null(column))[0].as_py())
+            self._null_count += column.null_count
+        valid = column.drop_null() if column.null_count else column
+        self._valid_count += len(valid)
+        if not len(valid) or not _is_comparable(column.type):
+            return
+        yield from self._extremes.add(column)
+        if _is_number(column.type):
+            self._sums.append(pc.sum(valid.cast(pa.float64(), safe=False)).as_py())
+        yield from self._new_categories(column, self._counts.add(valid))
+
+    def _new_categories(self, column: pa.Array, values: pa.Array | None) -> Iterator[Highlight]:
+        """The first row of every value of a column that holds few different ones."""
+        if values is None or not _is_category(column.type) or len(self._seen) > _MOST_SHOWN_CATEGORIES:
+            return
+        if len(values) > _MOST_SHOWN_CATEGORIES:
+            self._seen.update(range(_MOST_SHOWN_CATEGORIES + 1))
+            return
+        for value in values:
+            shown = value.as_py()
+            if shown not in self._seen:
+                self._seen.add(shown)
+                yield Highlight("category", repr(shown), pc.index(column, value).as_py())
+
+    def profile(self) -> ColumnProfile:
+        """The column as it stands."""
+        minimum, maximum = self._extremes.values()
+        # Nothing was counted of values that cannot be compared, such as lists.
+        distinct = self._counts.distinct_count() if minimum is not None or not self._valid_count else None
+        metadata = {key.decode(): value.decode() for key, value in (self._field.metadata or {}).items()}
+        return ColumnProfile(
+            name=self._field.name,
+            arrow_type=metadata.get("shown_type", str(self._field.type)),
+            null_count=self._null_count,
+            distinct_count=distinct,
+            minimum=minimum,
+            maximum=maximum,
+            mean=math.fsum(self._sums) / self._valid_count if self._sums else None,
+            is_unique=bool(self._valid_count) and not self._null_count and distinct == self._valid_count,
+            top_values=self._top_values(distinct),
+            pandas_dtype=metadata.get("pandas_dtype"),
+            is_index="is_index" in metadata,
+        )
+
+    def _top_values(self, distinct: int | None) -> tuple[tuple[JsonValue, int], ...]:
+        """The commonest values, where values repeat enough to be categories."""
+        if distinct is None or distinct == self._valid_count:
+            return ()
+        is_category = _is_category(self._field.type) and distinct <= min(_MANY_CATEGORIES, self._valid_count // 2)
+        return self._counts.top(_MOST_TOP_VALUES) if is_category or distinct <= _FEW_VALUES else ()
+
+
+class _Extremes:
+    """The least and the greatest value."""
+
+    def __init__(self) -> None:
+        self._least: Any = None
+        self._greatest: Any = None
+
+    def add(self, column: pa.Array) -> Iterator[Highlight]:
+        both = pc.min_max(column)
+        is_shown = _is_number(column.type) or pa.types.is_temporal(column.type)
+        if self._least is None or pc.less(both["min"], self._least).as_py():
+            self._least = both["min"]
+            if is_shown:
+                yield Highlight("minimum", None, pc.index(column, self._least).as_py())
+        if self._greatest is None or pc.greater(both["max"], self._greatest).as_py():
+            self._greatest = both["max"]
+            if is_shown:
+                yield Highlight("maximum", None, pc.index(column, self._greatest).as_py())
+
+    def values(self) -> tuple[JsonValue, JsonValue]:
+        return _json_value(self._least), _json_value(self._greatest)
+
+
+class _ValueCounts:
+    """How often each value occurs, as long as that fits a bound of bytes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._merged: pa.Table | None = None
+        self._pending: list[pa.Table] = []
+        self._pending_rows = 0
+        self._is_over = False
+
+    def add(self, valid: pa.Array) -> pa.Array | None:
+        """Count the batch's values; its different ones, None once there are too many."""
+        if self._is_over:
+            return None
+        counts = pc.value_counts(valid)
+        values = counts.field("values")
+        self._pending.append(pa.table({"value": values, "count": counts.field("counts")}))
+        self._pending_rows += len(values)
+        # Merging only when as much is pending as is merged keeps the whole work near linear.
+        if self._pending_rows >= max(_MERGE_ROWS, self._merged.num_rows if self._merged else 0):
+            self._merge()
+        return values
+
+    def distinct_count(self) -> int | None:
+        self._merge()
+        if self._is_over:
+            return None
+        return self._merged.num_rows if self._merged is not None else 0
+
+    def top(self, limit: int) -> tuple[tuple[JsonValue, int], ...]:
+        """The commonest values with their counts; of equally common ones the least first."""
+        self._merge()
+        if self._merged is None:
+            return ()
+        ranked = self._merged.sort_by([("count", "descending"), ("value", "ascending")]).slice(0, limit)
+        values = json_values(ranked["value"].combine_chunks())
+        return tuple(zip(values, ranked["count"].to_pylist(), strict=True))
+
+    def _merge(self) -> None:
+        if not self._pending:
+            return
+        tables = [*([self._merged] if self._merged is not None else []), *self._pending]
+        self._pending, self._pending_rows = [], 0
+        if len(tables) > 1:
+            summed = pa.concat_tables(tables).group_by("value").aggregate([("count", "sum")])
+            tables = [summed.select(["value", "count_sum"]).rename_columns(["value", "count"])]
+        self._merged = tables[0]
+        if self._merged.nbytes > self._most_bytes:
+            self._merged, self._is_over = None, True
+
+
+def _json_value(scalar: Any) -> JsonValue:
+    return None if scalar is None else json_values(pa.repeat(scalar, 1))[0]
+
+
+def _is_comparable(kind: pa.DataType) -> bool:
+    return not (pa.types.is_nested(kind) or pa.types.is_null(kind) or pa.types.is_interval(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _is_category(kind: pa.DataType) -> bool:
+    if pa.types.is_dictionary(kind):
+        return _is_category(kind.value_type)
+    return bool(pa.types.is_boolean(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind))
