@@ -37,8 +37,8 @@ def render_containerfile(
 ) -> str:
     """The Containerfile of a solution; beside it lie `requirements.txt` (the lock's), `launcher.py`, `solution.py`.
 
-    What changes least comes first, so that a changed solution rebuilds one small layer. `system_packages` are added to
-    the lock's. The base image is `python:<version>-slim` unless one is given; it needs pip, and apt for system packages.
+    What changes least comes first, so that a changed solution rebuilds one small layer. `system_packages` join
+    the lock's. The base image, `python:<version>-slim` unless one is given, needs pip, and apt for system packages.
     Raises SettingsError for a base image or version that cannot be one, PackageError for a system package.
     """
     base = base_image or f"python:{checked_version(python_version or lock.python)}-slim"

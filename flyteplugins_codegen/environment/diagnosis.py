@@ -15,13 +15,18 @@ from packaging.utils import canonicalize_name
 from flyteplugins_codegen.environment.uv import unavailable
 from flyteplugins_codegen.errors import EnvironmentBuildError, PackageError
 
-MAX_REASON_LENGTH = 600
+MAX_REASON_LENGTH = 800
 
+# Box-drawing characters, the arrow head and the cross of the older frame, and all white space.
 _FRAME = re.compile(r"[\u2500-\u257f\u25b6\u00d7\s]+")
 _NAME = r"([A-Za-z0-9][A-Za-z0-9._-]*)"
 _UNKNOWN = re.compile(rf"{_NAME}(?:\[\S+\])? was not found in the package registry")
-_NO_VERSION = re.compile(rf"^Because there (?:is no version|are no versions) of {_NAME}(\S*)")
-_NO_WHEEL = re.compile(rf"^Because (?:all versions of |only )?{_NAME}\S*(?: \S+)? ha(?:s|ve) no usable wheels and you ")
+_NO_RELEASE = re.compile(
+    rf"^Because (?:there (?:is no version|are no versions) of|only) {_NAME}\S*(?: is available)? and you require "
+)
+_NO_WHEEL = re.compile(
+    rf"^Because (?:all versions of )?{_NAME}\S* ha(?:s|ve) no (?:usable wheels|wheels with a matching)"
+)
 _OUR_FAULT = ("network was disabled", "could not be queried", "valid authentication")
 
 
@@ -33,14 +38,18 @@ def explain_failure(stderr: str, requirements: Sequence[str]) -> EnvironmentBuil
     reason = "Because " + text.partition("Because ")[2].partition(" hint:")[0].strip()
     if unknown := _UNKNOWN.search(reason):
         return _package_error(unknown[1], requirements, "no such distribution on the index; correct the name")
-    if version := _NO_VERSION.match(reason):
-        wanted = version[2].strip(",")
-        return _package_error(version[1], requirements, f"no version {wanted} on the index; choose another")
-    if wheel := _NO_WHEEL.match(reason):
-        return _package_error(
-            wheel[1], requirements, "only wheels are installed, and it has none that fits; replace it"
-        )
+    if blamed := _only_to_blame(_NO_RELEASE, reason, requirements):
+        return _package_error(blamed, requirements, "no release on the index matches; correct the name or the version")
+    if blamed := _only_to_blame(_NO_WHEEL, reason, requirements):
+        return _package_error(blamed, requirements, "only wheels are installed, and it has none that fits; replace it")
     return _conflict(reason, requirements)
+
+
+def _only_to_blame(phrase: re.Pattern[str], reason: str, requirements: Sequence[str]) -> str:
+    """The distribution that the reason opens with, where it is the whole reason; "" where others play a part."""
+    found = phrase.match(reason)
+    is_whole_reason = " And because " not in reason or len(requirements) == 1
+    return found[1] if found and is_whole_reason and _as_asked(found[1], requirements) else ""
 
 
 def _package_error(name: str, requirements: Sequence[str], reason: str) -> PackageError:
@@ -50,18 +59,23 @@ def _package_error(name: str, requirements: Sequence[str], reason: str) -> Packa
 
 
 def _conflict(reason: str, requirements: Sequence[str]) -> PackageError:
-    shown = reason if len(reason) <= MAX_REASON_LENGTH else reason[:MAX_REASON_LENGTH] + " …"
     return PackageError(
-        f"packages {', '.join(requirements)} cannot be installed together: {shown} "
+        f"{', '.join(requirements)} cannot be installed{' together' * (len(requirements) > 1)}: {_shortened(reason)} "
         "Loosen or remove a version, or replace a package.",
         _name_of(requirements[0]) if len(requirements) == 1 else "",
     )
 
 
+def _shortened(reason: str) -> str:
+    """Beginning and end of a long reason: the packages to blame stand there."""
+    half = MAX_REASON_LENGTH // 2
+    return reason if len(reason) <= MAX_REASON_LENGTH else f"{reason[:half]} … {reason[-half:]}"
+
+
 def _as_asked(name: str, requirements: Sequence[str]) -> str:
     """The requirement as it was written; "" for a distribution that nobody asked for by name."""
     wanted = canonicalize_name(name)
-    return next((text for text in requirements if canonicalize_name(Requirement(text).name) == wanted), "")
+    return next((text for text in requirements if canonicalize_name(_name_of(text)) == wanted), "")
 
 
 def _name_of(requirement: str) -> str:

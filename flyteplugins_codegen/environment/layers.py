@@ -88,7 +88,7 @@ def _layers(lock: EnvironmentLock) -> list[_Layer]:
     """The layers of a lock in its own order, which is by name."""
     tags = build_tags(lock.python)
     entries = re.split(r"\n(?=\S)", lock.requirements.strip())
-    return [_layer(entry, tags) for entry in entries]
+    return [_layer(entry, tags) for entry in entries if not entry.startswith("#")]
 
 
 def _layer(requirement: str, tags: Sequence[str]) -> _Layer:

@@ -89,3 +89,12 @@ def _lock(requirements: Sequence[str], system: tuple[str, ...], pins: str, versi
         platform=platform,
         digest=digest(pins, list(system), version, platform),
     )
+
+
+def read_lock(requirements: str, *, python: str | None = None, system_packages: Iterable[str] = ()) -> EnvironmentLock:
+    """The lock that a `requirements.txt` of a solution folder was written from; `packages` is not in the file.
+
+    Raises SettingsError when `python` is no version.
+    """
+    system = tuple(sorted(frozenset(map(check_system_name, system_packages))))
+    return _lock((), system, requirements, python_version(python))

@@ -69,6 +69,8 @@ def check_name(requirement: str) -> str:
         parsed = Requirement(text)
     except InvalidRequirement as error:
         raise _refusal(text, f"is no requirement ({str(error).splitlines()[0]})") from error
+    if "===" in str(parsed.specifier):
+        raise _refusal(text, "compares versions as text (`===`)")
     if len(parsed.name) > MAX_NAME_LENGTH:
         raise _refusal(text[:60] + "…", f"has a name of more than {MAX_NAME_LENGTH} characters")
     return _render(parsed, canonicalize_name(parsed.name))

@@ -25,7 +25,6 @@ _WHERE = (
     "UV_INDEX",
     "UV_INDEX_STRATEGY",
     "UV_INDEX_URL",
-    "UV_NO_INDEX",
     "UV_OVERRIDE",
     "UV_PRERELEASE",
     "UV_RESOLUTION",
