@@ -1,0 +1,50 @@
+"""Failures as short texts that read the same at every run and on every machine.
+
+A repair call carries such texts, and a recording is matched by the call: an address, a temporary folder or a duration
+in one of them would make each run a different one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_LONGEST: Final = 2_000
+_VOLATILE: Final = (
+    (re.compile(r"\b0x[0-9a-fA-F]{6,16}\b"), "0x..."),
+    (re.compile(r"/tmp/pytest-of-[^/\s'\"]+/pytest-\d+"), "/tmp/tests"),  # noqa: S108  -- text, never a path of ours
+    (re.compile(r"[^\s'\"(]*/tests-[a-z0-9_]{8}/t(?=[/\s'\")]|$)"), "/tmp/tests"),  # noqa: S108  -- the same
+    (re.compile(r"/tmp/tmp[a-z0-9_]{8}"), "/tmp/tmp..."),  # noqa: S108  -- the same
+    (re.compile(r"[^\s'\"(]*/((?:test_)?solution\.py|launcher\.py|runner\.py)\b"), r"/app/\1"),
+    (re.compile(r"[^\s'\"(]*/(?:site|dist)-packages/"), ".../site-packages/"),
+    (re.compile(r"[^\s'\"(]*/lib/python3\.\d+/"), ".../lib/python3/"),
+    (re.compile(r"[ \t]+$", re.MULTILINE), ""),
+    (re.compile(r"\bin \d+\.\d+s\b( \(\d+:\d\d:\d\d\))?"), "in ...s"),
+)
+
+
+def steady(text: str) -> str:
+    """The text without what differs from run to run: addresses, temporary folders, install paths, durations."""
+    for pattern, replacement in _VOLATILE:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def shortened(text: str, limit: int = _LONGEST) -> str:
+    """At most `limit` characters: the beginning, and the end, where the reason of a long failure mostly stands."""
+    if len(text) <= limit:
+        return text
+    mark = "\n[...]\n"
+    head = (limit - len(mark)) * 2 // 3
+    return text[:head] + mark + text[len(text) - (limit - len(mark) - head) :]
+
+
+def failure_text(text: str, limit: int = _LONGEST) -> str:
+    """Steady first, then shortened: a cut through an address could no longer be told."""
+    return shortened(steady(text).strip(), limit)
+
+
+def decoded(stream: bytes, cut_bytes: int, limit: int = 2 * _LONGEST) -> str:
+    """A stream of a program as text: steady, shortened, and saying so where the sandbox had to drop some of it."""
+    said = failure_text(stream.decode(errors="replace"), limit)
+    return f"{said}\n[{cut_bytes} more bytes were dropped]" if cut_bytes else said

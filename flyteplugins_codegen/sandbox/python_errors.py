@@ -1,0 +1,64 @@
+"""What Python says of a program that cannot run: a syntax error before it starts, an exception when it ends."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Final
+
+from flyteplugins_codegen.models.report import Cause
+from flyteplugins_codegen.sandbox.failure_text import failure_text
+
+_MISSING: Final = re.compile(r"^ModuleNotFoundError: No module named '?([\w.]+)'?", re.MULTILINE)
+_TRACEBACK: Final = "Traceback (most recent call last):"
+_LAUNCHER_LINE: Final = "launcher: "
+
+
+def syntax_cause(source: str, file_name: str) -> Cause | None:
+    """The cause where the text is not Python, with the line, its text and the caret; found without running anything."""
+    try:
+        compile(source, file_name, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        message = _located(error, file_name)
+    except (ValueError, MemoryError, RecursionError, OverflowError) as error:
+        message = f"{file_name} cannot be read as Python: {str(error) or 'it is nested too deeply'}"
+    else:
+        return None
+    return Cause(kind="syntax_error", subject=file_name, message=failure_text(message), is_certain=True)
+
+
+def _located(error: SyntaxError, file_name: str) -> str:
+    told = f"{file_name}, line {error.lineno}: {type(error).__name__}: {error.msg}"
+    if not error.text:
+        return told
+    line = error.text.rstrip("\n")
+    code = line.lstrip()
+    caret = max((error.offset or 1) - 1 - (len(line) - len(code)), 0)
+    return f"{told}\n    {code}\n    {' ' * caret}^"
+
+
+def missing_module_cause(module: str, message: str) -> Cause | None:
+    """The cause where an import found no such module; None where no package could bring it.
+
+    A dotted name means that its package is there and lacks that part: the top-level name is told, without certainty. A
+    module of the standard library, or of the program itself, is not to be installed.
+    """
+    top, dot, _ = module.partition(".")
+    if not top or top in sys.stdlib_module_names or top.startswith("_") or top in {"solution", "test_solution"}:
+        return None
+    return Cause(kind="missing_module", subject=top, message=message, is_certain=not dot)
+
+
+def exception_cause(stderr: str, ending: str) -> Cause:
+    """The cause that a script's last words give: its exception, or what else it said before it ended that way."""
+    said = "\n".join(line for line in stderr.splitlines() if not line.startswith(_LAUNCHER_LINE)).strip()
+    last = said.rpartition(_TRACEBACK)
+    message = failure_text(f"{ending}\n{last[1]}{last[2]}" if said else ending)
+    missing = _MISSING.findall(last[2])
+    found = missing_module_cause(missing[-1], message) if missing else None
+    return found or Cause(kind="exception", subject=_exception_name(last[2]), message=message)
+
+
+def _exception_name(text: str) -> str:
+    named = re.findall(r"^([A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning))\b", text, re.MULTILINE)
+    return str(named[-1]).rpartition(".")[2] if named else ""

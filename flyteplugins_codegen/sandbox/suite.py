@@ -1,0 +1,96 @@
+"""Runs a pytest suite against a solution in a sandbox, and judges it from outside."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from flyteplugins_codegen.errors import SandboxError
+from flyteplugins_codegen.models.report import Cause, SuiteOrigin, SuiteReport
+from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
+from flyteplugins_codegen.sandbox.failure_text import decoded, failure_text
+from flyteplugins_codegen.sandbox.limit_causes import limit_cause
+from flyteplugins_codegen.sandbox.python_errors import syntax_cause
+from flyteplugins_codegen.sandbox.suite_evidence import Evidence, read_evidence
+from flyteplugins_codegen.sandbox.suite_verdict import judge_suite, missing_tests
+
+_RUNNER: Final = Path(__file__).with_name("runner.py")
+_MAX_OUTPUT_CHARS: Final = 4_000
+# Sets print in the order of their hashes: a fixed seed gives a failure the same text at every run.
+STEADY_ENVIRONMENT: Final = (("PYTHONHASHSEED", "0"), ("PYTHONDONTWRITEBYTECODE", "1"))
+
+
+def run_suite(
+    sandbox: Sandbox,
+    solution_code: str,
+    test_code: str,
+    *,
+    expected: Sequence[str],
+    origin: SuiteOrigin,
+    limits: Limits | None = None,
+) -> SuiteReport:
+    """Run `test_code` against `solution_code`; both are text, and neither is ever imported here.
+
+    `expected` names the tests that the source declares (`source.declared_tests`); the verdict holds them against what
+    reported. The sandbox's environment must offer pytest.
+
+    Raises:
+        SandboxError: the sandbox failed, or its environment has no pytest; the candidate is not to blame.
+    """
+    flaw = _flaw_before_running(solution_code, test_code, expected)
+    if flaw is not None:
+        return SuiteReport(origin=origin, expected=tuple(expected), cause=flaw)
+    nonce, within = secrets.token_hex(16), limits or Limits()
+    execution = sandbox.run(_job(solution_code, test_code, nonce, within))
+    if execution.status == "sandbox_error":
+        raise SandboxError(f"the sandbox failed while it ran the {origin} tests: {execution.message}")
+    evidence = read_evidence(execution.stdout, nonce)
+    _check_environment(evidence, execution)
+    return SuiteReport(
+        origin=origin,
+        expected=tuple(expected),
+        tests=(*evidence.tests, *missing_tests(evidence, expected)),
+        exit_code=evidence.exit_status,
+        output=failure_text(evidence.output, _MAX_OUTPUT_CHARS),
+        cause=limit_cause(execution, within, evidence.running) or judge_suite(evidence, expected, origin),
+        wall_s=execution.wall_s,
+    )
+
+
+def _flaw_before_running(solution_code: str, test_code: str, expected: Sequence[str]) -> Cause | None:
+    flaw = syntax_cause(solution_code, "solution.py")
+    if flaw is not None:
+        return flaw
+    flaw = syntax_cause(test_code, "test_solution.py")
+    if flaw is not None:
+        return Cause(kind="broken_tests", subject="test_solution.py", message=flaw.message, is_certain=True)
+    if not expected:
+        return Cause(kind="nothing_ran", message="test_solution.py declares no test, no function named test_*")
+    return None
+
+
+def _job(solution_code: str, test_code: str, nonce: str, limits: Limits) -> Job:
+    return Job(
+        command=("python", "/app/runner.py"),
+        program={
+            "runner.py": _RUNNER,
+            "solution.py": solution_code.encode(),
+            "test_solution.py": test_code.encode(),
+        },
+        env=dict(STEADY_ENVIRONMENT),
+        stdin=f"{nonce}\n".encode(),
+        limits=limits,
+    )
+
+
+def _check_environment(evidence: Evidence, execution: Execution) -> None:
+    """Tell an environment in which the runner cannot even start from a suite that failed."""
+    if execution.status != "exited" or evidence.tests or evidence.running or evidence.import_failure:
+        return
+    if evidence.broken.startswith("ModuleNotFoundError") and "pytest" in evidence.broken:
+        raise SandboxError("the environment of the sandbox has no pytest; add it to the packages that tests run with")
+    if evidence.exit_status is None and execution.exit_code:
+        said = decoded(execution.stderr, execution.stderr_cut)
+        raise SandboxError(f"the test runner did not start (status {execution.exit_code}): {said}")
