@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from flyteplugins_codegen.data.dialects import first_rows, sniff_delimiter
@@ -29,6 +30,7 @@ _NULLS = (
 )
 # fmt: on
 _CONVERSION_FAULT = re.compile(r"In CSV column #(\d+): .*?conversion error to ([a-z0-9]+)")
+_HEX_NUMBER = r"^\s*[+-]?0[xX]"
 _ROW_FAULT = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _WIDER = {"null": pa.int64(), "int64": pa.float64(), "date32": pa.timestamp("ns")}
 _REMEDY = "repair the file, or save it again as CSV"
@@ -73,7 +75,7 @@ def fold_csv(source: Source, content: Content, fold: Callable[[Table], T]) -> T:
         schema = pa.schema([(name, pa.null()) for name in names])
         return fold(Table(schema, iter(()), [*notes, "a header and no rows"]))
     layout = _Layout(source, content.encoding.removesuffix("-sig"), delimiter, names, tuple(notes))
-    return _fold_widening(layout, fold, {}, _MOST_RESTARTS)
+    return _fold_widening(layout, fold, _hex_columns(layout) if content.has_hex else {}, _MOST_RESTARTS)
 
 
 def _head(source: Source, encoding: str) -> str:
@@ -88,8 +90,22 @@ def _fold_widening(layout: _Layout, fold: Callable[[Table], T], types: dict[int,
         types = {**types, fault.column: _WIDER.get(fault.kind, pa.string())}
     if not restarts_left:
         # So many columns change their minds that to read all as text is the only honest type.
-        types = dict.fromkeys(range(len(layout.names)), pa.string())
+        types = _all_text(layout)
     return _fold_widening(layout, fold, types, restarts_left - 1)
+
+
+def _hex_columns(layout: _Layout) -> dict[int, pa.DataType]:
+    """The columns with numbers such as `0x1F`, to be read as text, as pandas does."""
+    found = set[int]()
+    for batch in _open_reader(layout, _all_text(layout), _RaggedRows()):
+        for position, column in enumerate(batch.columns):
+            if position not in found and pc.any(pc.match_substring_regex(column, _HEX_NUMBER)).as_py():
+                found.add(position)
+    return dict.fromkeys(found, pa.string())
+
+
+def _all_text(layout: _Layout) -> dict[int, pa.DataType]:
+    return dict.fromkeys(range(len(layout.names)), pa.string())
 
 
 def _open_table(layout: _Layout, types: dict[int, pa.DataType]) -> Table:
@@ -99,7 +115,7 @@ def _open_table(layout: _Layout, types: dict[int, pa.DataType]) -> Table:
     if texts:
         more = "" if len(texts) <= _MOST_NAMES_IN_NOTE else f" and {len(texts) - _MOST_NAMES_IN_NOTE} more"
         shown = ", ".join(map(repr, texts[:_MOST_NAMES_IN_NOTE]))
-        notes.append(f"values of several types in one column, read as text: {shown}{more}")
+        notes.append(f"not numbers or dates throughout, so read as text: {shown}{more}")
     ragged, skipped = _RaggedRows(), list[int]()
     reader = _open_reader(layout, types, ragged)
     return Table(reader.schema, _batches(layout, reader, ragged, (notes, skipped)), notes, skipped)
@@ -160,7 +176,7 @@ def _ragged_text(layout: _Layout, ragged: _RaggedRows) -> str:
 def _first_ragged_row(layout: _Layout) -> str:
     """Its number. Arrow counts rows only where it reads in one thread, so the file is read again up to there."""
     try:
-        for _ in _open_reader(layout, dict.fromkeys(range(len(layout.names)), pa.string()), None):
+        for _ in _open_reader(layout, _all_text(layout), None):
             pass
     except (pa.ArrowInvalid, ValueError) as error:
         found = _ROW_FAULT.search(str(error))

@@ -25,7 +25,7 @@ def sniff_delimiter(head: str, suffix: str = ".csv") -> str:
 def looks_like_table(head: str) -> bool:
     """Whether text without a telling name is delimited: names in its first row, as many fields in all others."""
     rows = first_rows(head, sniff_delimiter(head))
-    if len(rows) < 2 or _agreement(rows)[0] < 1.0:  # noqa: PLR2004  a header and a row
+    if len(rows) <= 1 or _agreement(rows)[0] < 1.0:
         return False
     names = rows[0]
     return len(set(names)) == len(names) and all(
@@ -52,8 +52,9 @@ def first_rows(head: str, delimiter: str) -> list[list[str]]:
 
 
 def _agreement(rows: list[list[str]]) -> tuple[float, int]:
-    """The share of rows with as many fields as the header, and that number; nothing for a single field."""
+    """The share of rows with as many fields as the header, and that number; nothing if that is one, or few rows."""
     fields = len(rows[0]) if rows else 0
-    if fields < 2:  # noqa: PLR2004  one field is no split
+    alike = sum(len(row) == fields for row in rows[1:])
+    if fields <= 1 or alike * 2 < len(rows) - 1:
         return 0.0, 0
-    return sum(len(row) == fields for row in rows) / len(rows), fields
+    return (alike + 1) / len(rows), fields

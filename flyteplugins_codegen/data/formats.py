@@ -55,12 +55,22 @@ _CONTROLS = frozenset(range(0x20)) - frozenset(b"\t\n\r\f\x1b")
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds. `encoding` is Python's name of it, for text; `kind` names the content for a person."""
+    """What a file holds. `encoding` is Python's name of it, for text; `kind` names the content for a person.
+
+    `has_hex` says that `0x` occurs in the text somewhere: Arrow takes `0x1F` for a number, pandas does not.
+    """
 
     format: Format
     encoding: str = "utf-8"
     kind: str = ""
     notes: tuple[str, ...] = ()
+    has_hex: bool = False
+
+
+@dataclass(frozen=True)
+class _TextFacts:
+    encoding: str
+    has_hex: bool = False
 
 
 def identify(name: str, path: Path) -> Content:
@@ -100,10 +110,8 @@ def _content(path: Path, claim: Format | None) -> Content:
     signature = next((kind for mark, kind in _SIGNATURES if head.startswith(mark)), None)
     if signature is not None:
         return _signed(signature)
-    encoding = _encoding(path, head)
-    if encoding is None:
-        return Content(format="binary", kind="binary data")
-    return _text_content(path, claim, encoding)
+    facts = _text_facts(path, head)
+    return Content(format="binary", kind="binary data") if facts is None else _text_content(path, claim, facts)
 
 
 def _signed(kind: str) -> Content:
@@ -114,20 +122,26 @@ def _signed(kind: str) -> Content:
     return Content(format="binary", kind=kind)
 
 
-def _encoding(path: Path, head: bytes) -> str | None:
-    """The encoding of a text file; None for binary data. Reads on to the end, in chunks, to be sure."""
+def _text_facts(path: Path, head: bytes) -> _TextFacts | None:
+    """The facts on a text file; None for binary data. Reads on to the end, in chunks, to be sure."""
     marked = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
     if marked == "utf-16":
-        return marked
-    decoder, is_utf8 = codecs.getincrementaldecoder("utf-8")(), True
+        return _TextFacts(marked)
+    decoder, is_utf8, has_hex, last = codecs.getincrementaldecoder("utf-8")(), True, False, b""
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK_BYTES):
             if b"\x00" in chunk:
                 return None
             is_utf8 = is_utf8 and _decodes(decoder, chunk)
+            has_hex = has_hex or _has_hex(last + chunk)
+            last = chunk[-1:]
     if is_utf8 and _decodes(decoder, b"", final=True):
-        return marked or "utf-8"
-    return None if _has_controls(head) else "latin-1"
+        return _TextFacts(marked or "utf-8", has_hex)
+    return None if _has_controls(head) else _TextFacts("latin-1", has_hex)
+
+
+def _has_hex(data: bytes) -> bool:
+    return b"0x" in data or b"0X" in data
 
 
 def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, *, final: bool = False) -> bool:
@@ -143,15 +157,15 @@ def _has_controls(head: bytes) -> bool:
     return controls > len(head[:4096]) // 100
 
 
-def _text_content(path: Path, claim: Format | None, encoding: str) -> Content:
-    head = read_head(path, encoding)
+def _text_content(path: Path, claim: Format | None, facts: _TextFacts) -> Content:
+    head = read_head(path, facts.encoding)
     form, kind = _text_format(head, claim, path.suffix.lower())
     notes = []
-    if encoding in ("latin-1", "utf-16"):
-        notes.append(f"not UTF-8: read it with encoding={encoding!r}")
+    if facts.encoding in ("latin-1", "utf-16"):
+        notes.append(f"not UTF-8: read it with encoding={facts.encoding!r}")
     if claim == "json" and form == "jsonl":
         notes.append("the name says JSON, the content is JSON Lines: one document a line")
-    return Content(format=form, encoding=encoding, kind=kind, notes=tuple(notes))
+    return Content(form, facts.encoding, kind, tuple(notes), facts.has_hex)
 
 
 def _text_format(head: str, claim: Format | None, suffix: str) -> tuple[Format, str]:

@@ -50,7 +50,7 @@ def _column(column: ColumnProfile, profile: SampleProfile) -> str:
         arguments.append("unique=True")
     if column.is_index:
         arguments.append("required=False")  # pandas makes it the index, other readers a column
-    return f"{ascii(column.name)}: pa.Column({', '.join(arguments)}),"
+    return f"{column.name!r}: pa.Column({', '.join(arguments)}),"
 
 
 def _looks_like_key(column: ColumnProfile) -> bool:
@@ -82,6 +82,8 @@ def _csv_dtype(column: ColumnProfile) -> str | None:
 
 def _is_surely_float(column: ColumnProfile) -> bool:
     """Not `+5` or a number beyond 64 bits, which Arrow takes for floats and pandas for integers or text."""
+    if "inf" in (column.maximum, str(column.minimum).lstrip("-")):
+        return True
     extremes = [value for value in (column.minimum, column.maximum) if isinstance(value, float)]
     if any(not value.is_integer() for value in extremes):
         return True
@@ -107,7 +109,7 @@ def _typed_dtype(column: ColumnProfile) -> str | None:
 
 
 def _temporal(arrow_type: str) -> str | None:
-    """pandas keeps the unit of time stamps and durations; those with a zone are left open."""
+    """The pandas type of the same unit of a time stamp or duration; None for one with a zone."""
     found = re.fullmatch(r"(timestamp|duration)\[(s|ms|us|ns)\]", arrow_type)
     if found is None:
         return None
