@@ -13,7 +13,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
-from flyteplugins_codegen.sandbox.names import check_names
+from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.sandbox.names import check_names, check_text, check_variables
 from flyteplugins_codegen.sandbox.outputs import Output
 
 APP: Final = "/app"
@@ -54,7 +55,7 @@ class Job:
 
     `program` appears under /app (a name may hold one folder: `tests/test_solution.py`), `inputs` under /var/inputs (a
     path may be a folder); a value is a path on this machine, or the bytes themselves. Raises RequestError for a name
-    that is not safe as a file name.
+    that is not safe as a file name, a text that no process can be given, or no command at all.
     """
 
     command: tuple[str, ...]
@@ -69,6 +70,11 @@ class Job:
         check_names("an input", self.inputs, depth=1)
         check_names("a program file", self.program, depth=2)
         check_names("an output", () if isinstance(self.outputs, Everything) else self.outputs, depth=1)
+        if not self.command:
+            raise RequestError("a sandboxed job has no command; give at least the program's name")
+        check_text("the command", self.command)
+        check_text("an environment variable", self.env.values())
+        check_variables(self.env)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

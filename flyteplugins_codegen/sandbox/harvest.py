@@ -1,9 +1,9 @@
 """Taking what a job left under /var/outputs, which is data from an adversary.
 
-Everything is opened relative to a directory descriptor, without following links and without blocking; only regular files
-with a single link are read (a second link may lead to a file that is not the job's), and the number of entries, their
-depth, names and bytes are bounded. The walk is iterative: a tree of ten thousand nested folders is refused, not fatal.
-Copies get names of our own choosing.
+Everything is opened relative to a directory descriptor, without following links and without blocking; only regular
+files with a single link are read (a second link may lead to a file that is not the job's), and the number of entries,
+their depth, names and bytes are bounded. The walk is iterative: a tree of ten thousand nested folders is refused, not
+fatal. Copies get names of our own choosing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from flyteplugins_codegen.sandbox.contract import Everything, Job
+from flyteplugins_codegen.sandbox.contract import OUTPUTS, Everything, Job, Limits
 from flyteplugins_codegen.sandbox.names import name_flaw
 from flyteplugins_codegen.sandbox.outputs import Output
 
@@ -65,10 +65,11 @@ class _Budget:
         self._entries, self._left_entries = entries, entries
         self._size_bytes, self._left_bytes = size_bytes, size_bytes
 
-    def count_entry(self) -> None:
+    def count_entry(self) -> bool:
         self._left_entries -= 1
         if self._left_entries < 0:
-            raise _ExceededError(f"is one of more than {self._entries} entries (limit output_files)")
+            raise _ExceededError(f"is or holds one of more than {self._entries} entries (limit output_files)")
+        return True
 
     def count_bytes(self, size: int) -> None:
         if size > self._left_bytes:
@@ -77,69 +78,67 @@ class _Budget:
 
 
 def take_outputs(root: int, job: Job, folder: Path) -> Harvest:
-    """Copy a job's outputs out of the directory `root`, a descriptor, into `folder`. No process of the job may be alive.
+    """Copy a job's outputs out of the directory `root`, a descriptor, into `folder`; no process of the job may live.
 
     Raises OSError when this machine's disk does not take the copies.
     """
-    harvest = _Harvester(root, job, folder)
-    exceeded = False
+    declared = () if isinstance(job.outputs, Everything) else job.outputs
+    taker = _Taker(root, job.limits, folder)
     try:
-        names = harvest.list_names()
+        names = declared or taker.scan(root)
     except _ExceededError as error:
-        return Harvest({}, _declared(job), {"": str(error)}, exceeded=True)
-    outputs, refused = dict[str, Output](), dict[str, str]()
-    for name in names:
-        try:
-            outputs[name] = harvest.take(name)
-        except FileNotFoundError:
-            continue
-        except _RefusedError as error:
-            refused[_shown(name)] = str(error)
-            exceeded = exceeded or isinstance(error, _ExceededError)
-    missing = tuple(name for name in _declared(job) if name not in outputs)
-    return Harvest(outputs, missing, refused, exceeded)
-
-
-def _declared(job: Job) -> tuple[str, ...]:
-    return () if isinstance(job.outputs, Everything) else job.outputs
+        return Harvest(refused={OUTPUTS: str(error)}, exceeded=True)
+    taken = {name: taker.try_take(name) for name in names}
+    return Harvest(
+        outputs={name: output for name, output in taken.items() if isinstance(output, Output)},
+        missing=tuple(name for name in declared if not isinstance(taken[name], Output)),
+        refused={_shown(name): str(error) for name, error in taken.items() if isinstance(error, _RefusedError)},
+        exceeded=any(isinstance(error, _ExceededError) for error in taken.values()),
+    )
 
 
 def _shown(name: str) -> str:
     return name if name.isprintable() else ascii(name)
 
 
-class _Harvester:
-    def __init__(self, root: int, job: Job, folder: Path) -> None:
+class _Taker:
+    def __init__(self, root: int, limits: Limits, folder: Path) -> None:
         self._root = root
-        self._job = job
         self._folder = folder
-        self._budget = _Budget(job.limits.output_files, job.limits.output_mib << 20)
+        self._budget = _Budget(limits.output_files, limits.output_mib << 20)
         self._copies: _Copies | None = None
 
-    def list_names(self) -> tuple[str, ...]:
-        """The top-level names to take: those declared, or all that are there."""
-        if not isinstance(self._job.outputs, Everything):
-            return self._job.outputs
-        return tuple(self._scan(self._root))
+    def try_take(self, name: str) -> Output | _RefusedError | None:
+        """Copy one output; None where there is none, or why it is not taken."""
+        try:
+            return self._take(name)
+        except FileNotFoundError:
+            return None
+        except _RefusedError as error:
+            return error
 
-    def take(self, name: str) -> Output:
-        """Copy one output. Raises FileNotFoundError where there is none, _RefusedError where it is not safe to take."""
+    def scan(self, folder: int) -> tuple[str, ...]:
+        """The names in a folder. Raises _ExceededError when they are too many, before all are read."""
+        with os.scandir(folder) as entries:
+            return tuple(entry.name for entry in entries if self._budget.count_entry())
+
+    def _take(self, name: str) -> Output:
         _check_name(name)
         with _opened(self._root, (name,)) as (descriptor, status):
             if not stat.S_ISDIR(status.st_mode):
                 files = {name: self._copy(descriptor, status)}
-                return Output(name, False, status.st_size, files, self._copies)
+                return Output(name, is_directory=False, size_bytes=status.st_size, files=files, kept=self._copies)
         files, size_bytes = self._take_tree(name)
-        return Output(name, True, size_bytes, files, self._copies)
+        return Output(name, is_directory=True, size_bytes=size_bytes, files=files, kept=self._copies)
 
     def _take_tree(self, name: str) -> tuple[dict[str, Path], int]:
         files, size_bytes = dict[str, Path](), 0
-        folders = [(name,)]
+        folders: list[tuple[str, ...]] = [(name,)]
         while folders:
             parts = folders.pop()
             with _opened(self._root, parts) as (folder, _):
-                entries = [(*parts, entry) for entry in self._scan(folder)]
-            for entry in entries:
+                names = self.scan(folder)
+            for entry in ((*parts, entry) for entry in names):
                 _check_name(entry[-1])
                 with _opened(self._root, entry) as (descriptor, status):
                     if stat.S_ISDIR(status.st_mode):
@@ -148,12 +147,6 @@ class _Harvester:
                         files["/".join(entry[1:])] = self._copy(descriptor, status)
                         size_bytes += status.st_size
         return files, size_bytes
-
-    def _scan(self, folder: int) -> Iterator[str]:
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                self._budget.count_entry()
-                yield entry.name
 
     def _copy(self, descriptor: int, status: os.stat_result) -> Path:
         self._budget.count_bytes(status.st_size)
@@ -169,7 +162,7 @@ class _Harvester:
 
 def _check_name(name: str) -> None:
     if flaw := name_flaw(name):
-        raise _RefusedError(f"holds the name {ascii(name)}, which {flaw}")
+        raise _RefusedError(f"holds the name {name!a}, which {flaw}")
 
 
 @contextmanager
@@ -201,11 +194,11 @@ def _open_entry(folder: int, name: str) -> int:
 def _check_status(name: str, status: os.stat_result) -> None:
     mode = status.st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise _RefusedError(f"holds {ascii(name)}, which is {_kind_of(mode)}; write regular files")
+        raise _RefusedError(f"holds {name!a}, which is {_kind_of(mode)}; write regular files")
     if stat.S_ISREG(mode) and status.st_nlink != 1:
-        raise _RefusedError(f"holds {ascii(name)}, which has {status.st_nlink} hard links; write a file of its own")
+        raise _RefusedError(f"holds {name!a}, which has {status.st_nlink} hard links; write a file of its own")
     if not mode & stat.S_IRUSR or (stat.S_ISDIR(mode) and not mode & stat.S_IXUSR):
-        raise _RefusedError(f"holds {ascii(name)}, which its owner may not read; leave the permissions alone")
+        raise _RefusedError(f"holds {name!a}, which its owner may not read; leave the permissions alone")
 
 
 def _kind_of(mode: int) -> str:

@@ -28,3 +28,17 @@ def name_flaw(*parts: str) -> str | None:
         if len(part.encode(errors="replace")) > _LONGEST_NAME_BYTES:
             return f"is longer than {_LONGEST_NAME_BYTES} bytes"
     return None
+
+
+def check_text(what: str, texts: Iterable[str]) -> None:
+    """Refuse, with RequestError, a text that no process can be given."""
+    for text in texts:
+        if "\0" in text:
+            raise RequestError(f"{what} of a sandboxed job holds a NUL character: {text!r}; remove it")
+
+
+def check_variables(names: Iterable[str]) -> None:
+    """Refuse, with RequestError, what cannot be the name of an environment variable."""
+    for name in names:
+        if not name or "=" in name or "\0" in name:
+            raise RequestError(f"no environment variable of a sandboxed job can be called {name!r}; rename it")

@@ -18,8 +18,8 @@ def run_all(
 ) -> list[Execution]:
     """Run every job, `workers` at a time; results in the order of the jobs.
 
-    Jobs are drawn one by one, so that a generator of many stays lazy. `on_result` is called by one thread at a time. What
-    `run` or `on_result` raises ends the run: jobs that have begun are finished, no other is drawn.
+    Jobs are drawn one by one, so that a generator of many stays lazy. `on_result` is called by one thread at a time.
+    What `run` or `on_result` raises ends the run: jobs that have begun are finished, no other is drawn.
     """
     numbered, lock, results = enumerate(jobs), Lock(), dict[int, Execution]()
     failed = False

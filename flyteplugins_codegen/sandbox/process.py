@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import selectors
 import time
 from collections.abc import Callable
 from subprocess import Popen
-from types import TracebackType
 
 from flyteplugins_codegen.sandbox.streams import Stream
 
 _LINGER_S = 0.3  # for what is still in the pipes once the process has ended, though a descendant may hold them open
-_KILL_S = 10.0  # from SIGKILL to the end; a process in uninterruptible sleep can take that long
+_LONGEST_WAIT_S = 3600.0  # what a system takes as a time-out is bounded
 _POLL_S = 0.02  # where the system has no descriptor for a process's end (macOS)
 
 
@@ -33,10 +33,8 @@ class Watch:
         if self._exit >= 0:
             self._selector.register(self._exit, selectors.EVENT_READ)
 
-    def __enter__(self) -> Watch:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Kill the process if it still runs, and let go of it."""
         if not self.ended:
             self.process.kill()
             self._reap(block=True)
@@ -58,7 +56,7 @@ class Watch:
         in_time = self._wait_until(time.monotonic() + timeout_s)
         if not in_time:
             kill()
-            self._wait_until(time.monotonic() + _KILL_S)
+            self._wait_until(math.inf)
         self._linger()
         return in_time
 
@@ -74,8 +72,8 @@ class Watch:
 
     def _step(self, deadline: float) -> None:
         """Wait for the next event, at most until the deadline, and act on it."""
-        remaining = max(0.0, deadline - time.monotonic())
-        for key, _ in self._selector.select(remaining if self._exit >= 0 else min(remaining, _POLL_S)):
+        longest = _LONGEST_WAIT_S if self._exit >= 0 else _POLL_S
+        for key, _ in self._selector.select(max(0.0, min(deadline - time.monotonic(), longest))):
             if key.data is None:
                 self._selector.unregister(key.fd)
                 self._reap(block=True)

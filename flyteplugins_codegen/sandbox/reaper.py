@@ -1,9 +1,9 @@
 """The first process of a job: it holds the job until told, sets its limits, starts it, and reports how it ended.
 
-It runs inside the sandbox under the job's own interpreter as `python -I -S init.py REPORT HOLD LIMITS -- COMMAND...`,
-so it imports next to nothing (6 ms in all; `import signal` alone would add 3). Where it is process 1 of a namespace, the
-kernel kills everything that the job left behind as soon as it exits. Being the parent it sees the raw wait status, which
-tells a job that exits 137 from one that was killed; bubblewrap and a shell report both as 137.
+It runs inside the sandbox under the job's interpreter, as `python -I -S reaper.py REPORT HOLD LIMITS -- COMMAND...`, so
+it imports next to nothing (6 ms in all; `import signal` alone would add 3). Where it is process 1 of a namespace,
+the kernel kills everything that the job left behind as soon as it exits. Being the parent it sees the raw wait status,
+which tells a job that exits 137 from one that was killed; bubblewrap and a shell report both as 137.
 
 REPORT and HOLD are descriptors. To REPORT go `ready` or `unstartable`, then one line `STATUS CPU_SECONDS PEAK_KIB`.
 LIMITS are `NAME=SOFT:HARD` pairs of `resource.RLIMIT_*`, separated by commas.

@@ -1,0 +1,144 @@
+"""Jobs in bubblewrap: for each, one unprivileged process tree in namespaces of its own, gone when its command ends.
+
+The reaper inside holds the command until its /var/outputs has been opened from outside: that descriptor outlives the
+namespaces, so outputs are read once every process is dead, and what is not taken vanishes with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from flyteplugins_codegen.sandbox import views
+from flyteplugins_codegen.sandbox.antechamber import UNPRIVILEGED_UID, Antechamber
+from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Execution, Job
+from flyteplugins_codegen.sandbox.ending import describe, failure_message, read_ending
+from flyteplugins_codegen.sandbox.folders import make_folder, temporary_folder
+from flyteplugins_codegen.sandbox.harvest import take_outputs
+from flyteplugins_codegen.sandbox.inputs import Files
+from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
+from flyteplugins_codegen.sandbox.launch import START_S, Launch, open_pipe
+from flyteplugins_codegen.sandbox.pool import run_all
+from flyteplugins_codegen.sandbox.process import Watch
+
+_NAMESPACES = ("user", "mount", "pid", "network", "ipc", "uts", "cgroup-namespace")
+_PRIVILEGES = ("no-nested-user-namespace", "no-capabilities", "no-new-privileges", "private-root")
+_RLIMITS = ("rlimit-memory", "rlimit-processes", "rlimit-files")
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A bwrap program, `name` below `folder`, which also holds the libraries that it was shipped with."""
+
+    folder: Path
+    name: str
+
+
+class Bubblewrap:
+    """The sandbox of kind `bubblewrap`; with `shared=True` the one of kind `none`, which isolates nothing."""
+
+    def __init__(self, binary: Binary, interpreter: Interpreter, *, shared: bool = False) -> None:
+        self.kind = "none" if shared else "bubblewrap"
+        self._interpreter = interpreter
+        with ExitStack() as stack:
+            self._folder = make_folder(stack)
+            furnish(self._folder, interpreter)
+            self._antechamber = (
+                None if shared or not _may_drop_root() else _open_antechamber(stack, binary, interpreter)
+            )
+            place = self._antechamber.place if self._antechamber else Path
+            entry = self._antechamber.entry() if self._antechamber else []
+            self._command = [*entry, str(place(binary.folder) / binary.name)]
+            self._root = (views.hosts_root if shared else views.private_root)(self._folder, interpreter, place)
+            self._stack = stack.pop_all()
+
+    def run(self, job: Job) -> Execution:
+        """Run one job to its end. Raises RequestError for an input that is not there."""
+        try:
+            with ExitStack() as stack:
+                execution = self._run(job, stack)
+        except OSError as error:  # this machine has no process, descriptor or disk to give
+            execution = Execution(status="sandbox_error", message=str(error))
+        return replace(execution, isolation=self._isolation())
+
+    def map(
+        self, jobs: Iterable[Job], *, workers: int = 2, on_result: Callable[[int, Execution], None] | None = None
+    ) -> list[Execution]:
+        """Run many jobs, `workers` at a time; results in their order."""
+        return run_all(self.run, jobs, workers=workers, on_result=on_result)
+
+    def close(self) -> None:
+        """Remove what is kept for this sandbox."""
+        self._stack.close()
+
+    def _isolation(self) -> tuple[str, ...]:
+        if self.kind == "none":
+            return ("none",)
+        unprivileged = ("unprivileged-uid",) if self._antechamber or os.geteuid() else ()
+        return (*_NAMESPACES, *_PRIVILEGES, *unprivileged, *_RLIMITS)
+
+    def _run(self, job: Job, stack: ExitStack) -> Execution:
+        launch = Launch(stack, job.limits)
+        info, info_end = open_pipe(stack)
+        watch = self._start(job, launch, info_end.fileno(), stack)
+        if not watch.wait_ready(START_S):
+            return Execution(status="sandbox_error", message=failure_message(watch, job))
+        first = json.loads(info.read(4096))["child-pid"]
+        outputs = _kept_open(stack, os.open(f"/proc/{first}/root{OUTPUTS}", os.O_RDONLY | os.O_DIRECTORY))
+        kill = partial(signal.pidfd_send_signal, _kept_open(stack, os.pidfd_open(first)), signal.SIGKILL)
+        launch.release()
+        started = time.monotonic()
+        in_time = watch.wait_end(job.limits.wall_s, kill)
+        wall_s = time.monotonic() - started
+        harvest = take_outputs(outputs, job, self._folder / "outputs")
+        full = os.fstatvfs(outputs).f_bavail == 0
+        return replace(describe(job, watch, read_ending(watch, in_time=in_time), harvest, full=full), wall_s=wall_s)
+
+    def _start(self, job: Job, launch: Launch, info_end: int, stack: ExitStack) -> Watch:
+        files = Files(stack, self._copies(stack))
+        options = ["--info-fd", str(info_end), *self._options(job, files)]
+        encoded = b"".join(os.fsencode(option) + b"\0" for option in options)  # keeps the options out of `ps`
+        command = [*self._command, "--args", str(files.add_bytes(encoded)), "--"]
+        command += launch.reaper_command(self._interpreter.executable, ENVIRONMENT / "reaper.py")
+        stdin = files.add_bytes(job.stdin) if job.stdin else subprocess.DEVNULL
+        inherited = (info_end, *files.descriptors)
+        return launch.start([*command, *job.command], stdin=stdin, env={}, inherited=inherited)
+
+    def _options(self, job: Job, files: Files) -> list[str]:
+        files.add_all(APP, job.program)
+        files.add_all(INPUTS, job.inputs)
+        env = {**variables(ENVIRONMENT, views.package_places(self._interpreter)), **job.env}
+        options = [*self._root, *files.options, *views.sized(OUTPUTS, job.limits), *views.setenv(env), "--chdir", APP]
+        if self.kind == "none":
+            return [*views.shared_namespaces(), "--dir", APP, "--dir", INPUTS, *options]
+        return [*views.closed_namespaces(), *views.private_places(job.limits), *options, *views.sealed(job.limits)]
+
+    def _copies(self, stack: ExitStack) -> Path | None:
+        """Where the job's user finds copies of files that it may not read in their place; None where it is our user."""
+        return temporary_folder(stack, self._folder) if self._antechamber else None
+
+
+def _kept_open(stack: ExitStack, descriptor: int) -> int:
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _open_antechamber(stack: ExitStack, binary: Binary, interpreter: Interpreter) -> Antechamber:
+    chamber = Antechamber((binary.folder, *interpreter.folders, *interpreter.packages))
+    stack.callback(chamber.close)
+    return chamber
+
+
+def _may_drop_root() -> bool:
+    """Whether we are root, and the user to become exists here (a user namespace may map no other than root)."""
+    ranges = (line.split() for line in Path("/proc/self/uid_map").read_text().splitlines())
+    mapped = any(int(start) <= UNPRIVILEGED_UID < int(start) + int(count) for start, _, count in ranges)
+    return os.geteuid() == 0 and mapped

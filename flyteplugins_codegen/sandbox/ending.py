@@ -1,0 +1,89 @@
+"""From how a job's process ended to what is said of the job."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from typing import Any
+
+from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Status
+from flyteplugins_codegen.sandbox.harvest import Harvest
+from flyteplugins_codegen.sandbox.process import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """The raw wait status of the command, what it used, and whether the sandbox had to end it."""
+
+    wait_status: int
+    cpu_s: float
+    peak_memory_mib: float
+    in_time: bool
+
+
+def read_ending(watch: Watch, *, in_time: bool) -> Ending:
+    """Take the reaper's report where there is one.
+
+    A job may scribble on its reaper's pipe, or end its reaper. It can misstate its own end so, as it can by exiting
+    with another code; it cannot make its end look like a failure of the sandbox: this falls back to the exit code.
+    """
+    last = watch.report.kept.rstrip(b"\n").rpartition(b"\n")[2].split(b" ")
+    try:
+        status, cpu_s, peak_kib = int(last[0]), float(last[1]), int(last[2])
+        os.waitstatus_to_exitcode(status)
+    except (ValueError, IndexError):
+        return Ending(_as_wait_status(watch.process.returncode), watch.cpu_s, 0.0, in_time)
+    return Ending(status, cpu_s, peak_kib / 1024, in_time)
+
+
+def _as_wait_status(returncode: int) -> int:
+    number = -returncode if returncode < 0 else returncode - 128
+    return number if number in set(signal.Signals) else (returncode & 0xFF) << 8
+
+
+def describe(job: Job, watch: Watch, ending: Ending, harvest: Harvest, *, full: bool) -> Execution:
+    """The execution, apart from its wall time and isolation. `full`: no room was left for outputs at the end."""
+    known: dict[str, Any] = {}
+    if ending.in_time:
+        code = os.waitstatus_to_exitcode(ending.wait_status)
+        known = {"exit_code": code} if code >= 0 else {"signal": -code}
+    return Execution(
+        status=_status(job.limits, ending, harvest, full=full),
+        **known,
+        stdout=watch.stdout.kept,
+        stderr=watch.stderr.kept,
+        stdout_cut=watch.stdout.cut,
+        stderr_cut=watch.stderr.cut,
+        outputs=harvest.outputs,
+        missing_outputs=harvest.missing,
+        refused_outputs=harvest.refused,
+        cpu_s=ending.cpu_s,
+        peak_memory_mib=ending.peak_memory_mib,
+    )
+
+
+def _status(limits: Limits, ending: Ending, harvest: Harvest, *, full: bool) -> Status:
+    """What is certain. `out_of_memory` is not, without a cgroup that counts its kills.
+
+    A MemoryError is the program's own, and a SIGKILL may have come from anywhere.
+    """
+    code = os.waitstatus_to_exitcode(ending.wait_status)
+    if not ending.in_time or _ran_out_of_cpu(limits, ending, -code):
+        return "timed_out"
+    if harvest.exceeded or -code == signal.SIGXFSZ or (full and code != 0):
+        return "output_limit"
+    return "signaled" if code < 0 else "exited"
+
+
+def _ran_out_of_cpu(limits: Limits, ending: Ending, number: int) -> bool:
+    ended_by_it = number in {signal.SIGXCPU, signal.SIGKILL}
+    return ended_by_it and limits.cpu_s is not None and ending.cpu_s >= limits.cpu_s
+
+
+def failure_message(watch: Watch, job: Job) -> str:
+    """Why a job could not be started. None of its own code has run yet, so nothing of this is its output."""
+    if watch.report.kept.startswith(b"unstartable"):
+        return f"the command {job.command[0]!r} is not there to be run in the sandbox"
+    reason = watch.stderr.kept.decode(errors="replace").strip()
+    return reason or f"the sandbox did not start (exit status {watch.process.returncode})"

@@ -1,0 +1,46 @@
+"""Temporary folders of a sandbox, and which folders other users can reach."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from flyteplugins_codegen.errors import RequestError, SandboxUnavailableError
+
+
+def make_folder(stack: ExitStack) -> Path:
+    """A sandbox's own folder, which others can pass through and not list; its `outputs` is ours alone."""
+    folder = temporary_folder(stack, open_place())
+    (folder / "outputs").mkdir(mode=0o700)
+    return folder
+
+
+def temporary_folder(stack: ExitStack, parent: Path) -> Path:
+    """A new folder that others can pass through and not list, removed with the stack."""
+    folder = Path(tempfile.mkdtemp(prefix="codegen-sandbox-", dir=parent))
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    folder.chmod(0o711)
+    return folder
+
+
+def open_place() -> Path:
+    """A folder for temporary files that every user can reach."""
+    for candidate in (tempfile.gettempdir(), "/tmp", "/var/tmp"):  # noqa: S108 - only a place for mkdtemp
+        if is_reachable(Path(candidate)):
+            return Path(candidate)
+    raise SandboxUnavailableError("no folder for temporary files is open to other users; set TMPDIR to one that is")
+
+
+def is_reachable(path: Path) -> bool:
+    """Whether every user can pass through this folder and those above it."""
+    return all(folder.stat().st_mode & stat.S_IXOTH for folder in (path, *path.absolute().parents))
+
+
+def require_input(name: str, path: Path) -> Path:
+    """The absolute path of a job's file or folder. Raises RequestError where there is none."""
+    if not (path.is_file() or path.is_dir()):
+        raise RequestError(f"{name!r} of a sandboxed job: {path} is neither a file nor a folder")
+    return path.absolute()

@@ -1,0 +1,114 @@
+"""What a job sees: bubblewrap's options for a private root, and for the host's own root with three folders put in.
+
+Options are applied in order, so what is made later lies on top.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from flyteplugins_codegen.sandbox.contract import APP, INPUTS, Limits
+from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter
+
+_JOB_UID = "1000"
+_SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
+_USUALLY_LINKS = ("/bin", "/lib", "/lib32", "/lib64")
+
+Place = Callable[[Path], Path]
+"""Where the user that bubblewrap runs as reaches a path of this machine."""
+
+
+def closed_namespaces() -> list[str]:
+    """Every namespace of its own, none to be nested, no capability, another session, ended with its parent."""
+    user = ["--unshare-user", "--disable-userns", "--uid", _JOB_UID, "--gid", _JOB_UID]
+    return ["--unshare-all", *user, "--hostname", "box", "--cap-drop", "ALL", *_lifetime()]
+
+
+def shared_namespaces() -> list[str]:
+    """The host's namespaces, but for mounts and processes: without the latter, daemons would outlive their job."""
+    user = [] if os.geteuid() == 0 else ["--unshare-user", "--uid", str(os.getuid()), "--gid", str(os.getgid())]
+    return [*user, "--unshare-pid", *_lifetime()]
+
+
+def _lifetime() -> list[str]:
+    # As process 1 our reaper ends everything when it exits, and bubblewrap's own reaper is not needed.
+    return ["--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"]
+
+
+def private_root(folder: Path, interpreter: Interpreter, place: Place) -> list[str]:
+    """A root of nothing but the system's programs and libraries, the interpreter, its packages and a small /etc."""
+    options = list(_system())
+    for path in interpreter.folders:
+        options += ["--ro-bind", str(place(path)), str(path)]
+    for path in interpreter.hidden:
+        options += ["--ro-bind", str(folder / "empty"), str(path)]
+    options += ["--ro-bind", str(folder / "etc"), "/etc"]
+    options += ["--ro-bind-try", "/etc/alternatives", "/etc/alternatives"]
+    options += [*_environment(folder, interpreter, place), "--proc", "/proc"]
+    if Path("/proc/kallsyms").exists():
+        options += ["--ro-bind", "/dev/null", "/proc/kallsyms"]
+    return [*options, "--dev", "/dev"]
+
+
+def _system() -> Iterator[str]:
+    for name in _USUALLY_LINKS:
+        path = Path(name)
+        if path.is_symlink():
+            yield from ("--symlink", str(path.readlink()), name)
+        elif path.is_dir():
+            yield from ("--ro-bind", name, name)
+    for name in _SYSTEM_FOLDERS:
+        yield from ("--ro-bind-try", name, name)
+
+
+def _environment(folder: Path, interpreter: Interpreter, place: Place) -> Iterator[str]:
+    yield from ("--ro-bind", str(folder / "environment"), str(ENVIRONMENT))
+    for path, seen in zip(interpreter.packages, package_places(interpreter), strict=True):
+        yield from ("--ro-bind", str(place(path)), str(seen))
+
+
+def package_places(interpreter: Interpreter) -> list[Path]:
+    """Where a job sees the folders of its packages."""
+    return [ENVIRONMENT / "packages" / str(index) for index, _ in enumerate(interpreter.packages)]
+
+
+def hosts_root(folder: Path, interpreter: Interpreter, place: Place) -> list[str]:
+    """Everything of the host, writable where it is, except that /app, /var/inputs and /var/outputs are the job's own.
+
+    The root itself and /var are folders of names that lead to the host's, because only there can names be put in
+    without touching the host.
+    """
+    options = [*_names_of("/", {"app", "environment", "proc", "var"}), *_names_of("/var", {"inputs", "outputs"})]
+    return [*options, *_environment(folder, interpreter, place), "--proc", "/proc"]
+
+
+def _names_of(folder: str, left_out: set[str]) -> Iterator[str]:
+    for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+        if entry.name in left_out:
+            continue
+        if entry.is_symlink():
+            yield from ("--symlink", str(Path(entry.path).readlink()), entry.path)
+        else:
+            yield from ("--dev-bind-try", entry.path, entry.path)
+
+
+def private_places(limits: Limits) -> list[str]:
+    """What comes before anything else is put in: a sized /tmp, and the places of the program and the inputs."""
+    return [*sized("/tmp", limits), "--dir", APP, "--dir", INPUTS]  # noqa: S108 - inside the sandbox
+
+
+def sealed(limits: Limits) -> list[str]:
+    """The last word of a private root: nothing else can be written to."""
+    return [*sized("/dev/shm", limits), "--remount-ro", "/dev", "--remount-ro", "/"]  # noqa: S108 - the same
+
+
+def sized(path: str, limits: Limits) -> list[str]:
+    """An empty folder in memory that holds as much as all outputs may."""
+    return ["--perms", "0755", "--size", str(limits.output_mib << 20), "--tmpfs", path]
+
+
+def setenv(variables: Mapping[str, str]) -> list[str]:
+    """The job's environment variables; it has no others."""
+    return [option for name, value in variables.items() for option in ("--setenv", name, value)]
