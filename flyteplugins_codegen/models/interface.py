@@ -28,8 +28,15 @@ _BY_PYTHON_TYPE: dict[type, TypeName] = {
 }
 _BY_FLYTEKIT_CLASS: dict[str, TypeName] = {"FlyteFile": "file", "FlyteDirectory": "directory"}
 _ALIASES: dict[str, TypeName] = {"FlyteFile": "file", "FlyteDirectory": "directory", "string": "str", "integer": "int"}
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
-_LAUNCHER_OPTIONS = frozenset({"help", "h"})
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}\Z")
+# Options of the launcher and of `pyflyte run`, and the arguments and fields that flytekit passes beside ours.
+_RESERVED = frozenset(
+    {
+        *("help", "h", "inputs_file"),
+        *("self", "ctx", "entity", "overridden_interface", "add_node_to_compilation_state", "node_id"),
+        *("with_overrides", "runs_before", "ref"),
+    }
+)
 
 
 def type_name(declared: Any) -> TypeName | None:
@@ -75,7 +82,7 @@ def check_name(role: str, name: Any) -> None:
     if not isinstance(name, str) or not _NAME.match(name):
         raise InterfaceError(
             f"{role} name {name!r} is not possible: use letters, digits and underscores, "
-            "a letter or an underscore first, at most 63 characters"
+            "a letter first, at most 63 characters"
         )
-    if keyword.iskeyword(name) or name in _LAUNCHER_OPTIONS:
+    if keyword.iskeyword(name) or name in _RESERVED:
         raise InterfaceError(f"{role} name {name!r} is reserved; choose another, such as {name + '_value'!r}")

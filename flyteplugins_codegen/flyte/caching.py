@@ -1,0 +1,62 @@
+"""When a stage's finished work may stand for a new run of it."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from pathlib import Path
+
+from flytekit import Cache
+from flytekit.core.context_manager import FlyteContextManager
+
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.store import ContentStore, digest, remembered
+
+_ROOT = Path(__file__).parents[1]
+
+
+def cached_by_code(*rooms: str) -> Cache:
+    """Flyte's cache for a stage that runs code of these rooms: a change of that code makes a new version.
+
+    The files of the samples are left out of the key, because the request tells them by their content.
+    """
+    return Cache(version=_code_version("models", "stages", *rooms), ignored_inputs=("samples",))
+
+
+@functools.cache
+def _code_version(*rooms: str) -> str:
+    files = [path for room in rooms for path in sorted((_ROOT / room).rglob("*.py"))]
+    return digest(*(part for path in files for part in (str(path.relative_to(_ROOT)), path.read_bytes())))[:32]
+
+
+class Salt(Value):
+    """A part of every cached stage's key that has nothing to do with its work."""
+
+    text: str = ""
+
+
+def choose_salt(run: Run) -> Salt:
+    """What sets this run's cached stages apart from those of earlier runs, by the agent's `cache` setting.
+
+    `disable` gets a fresh salt, so that Flyte's cache holds nothing of it. On this machine `auto` takes the salt of the
+    job's last run, which stands in our own cache beside the files that Flyte's cached outputs point to: whoever empties
+    the one forgets the other. `override` puts a fresh one there, which the following runs then take. A pod has no cache
+    of its own that outlives it: there `auto` has no salt.
+    """
+    if run.settings.cache == "disable":
+        return _fresh_salt()
+    if not runs_locally():
+        return Salt() if run.settings.cache == "auto" else _fresh_salt()
+    key = digest(run.request, run.settings.model_dump(mode="json", exclude={"cache"}))
+    return remembered(ContentStore(), "salts", key, Salt, _fresh_salt, reread=run.settings.cache == "auto")
+
+
+def _fresh_salt() -> Salt:
+    return Salt(text=uuid.uuid4().hex)
+
+
+def runs_locally() -> bool:
+    """Whether this is flytekit's local execution, and not a pod."""
+    state = FlyteContextManager.current_context().execution_state
+    return state is None or state.is_local_execution()

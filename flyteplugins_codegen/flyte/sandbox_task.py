@@ -1,0 +1,174 @@
+"""A finished solution as a Flyte task: a raw-container pod on a cluster, the local sandbox on this machine."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from flytekit import Resources as FlyteResources
+from flytekit import Secret
+from flytekit.core.base_task import TaskMetadata
+from flytekit.core.container_task import ContainerTask
+from flytekit.core.context_manager import FlyteContext
+from flytekit.core.promise import Promise, VoidPromise, create_task_output, translate_inputs_to_literals
+from flytekit.models.literals import LiteralMap
+from flytekit.types.directory import FlyteDirectory
+from flytekit.types.file import FlyteFile
+from typing_extensions import Self
+
+from flyteplugins_codegen.environment.lock import read_lock
+from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.models.bundle import SolutionBundle
+from flyteplugins_codegen.models.interface import TypeName, input_types, output_types
+from flyteplugins_codegen.models.settings import CacheMode, Resources, SecretReference
+from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS
+from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
+from flyteplugins_codegen.store import digest
+
+PYTHON_TYPES: Mapping[TypeName, type] = MappingProxyType(
+    {
+        "str": str,
+        "int": int,
+        "float": float,
+        "bool": bool,
+        "datetime": dt.datetime,
+        "timedelta": dt.timedelta,
+        "file": FlyteFile,
+        "directory": FlyteDirectory,
+    }
+)
+"""What each wire name of a type is in a Flyte interface."""
+
+
+class SandboxTask(ContainerTask):
+    """A solution as a task: call it, compose it in a `@workflow`, package it, register it.
+
+    On a cluster it is a raw-container pod in the solution's own image. Here the same command runs in the local sandbox.
+    `defaults` are values by input name; a file's is a path or a FlyteFile. `cache="auto"` reuses the outputs of the
+    same solution on the same content; `"override"` and `"disable"` run it anew each time, the latter keeping nothing.
+
+    Calling it raises what `execute_solution` raises.
+    """
+
+    def __init__(
+        self,
+        bundle: SolutionBundle,
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        options: ExecutionOptions | None = None,
+        secrets: Sequence[SecretReference] = (),
+        cache: CacheMode = "auto",
+    ) -> None:
+        self.bundle = bundle
+        self.options = options or ExecutionOptions()
+        self.cache = cache
+        self.defaults = {name: _native(bundle.inputs[name], value) for name, value in (defaults or {}).items()}
+        resources = _flyte_resources(self.options.resources)
+        super().__init__(
+            name=bundle.name,
+            image=bundle.image,
+            command=_command(bundle),
+            inputs=OrderedDict((name, self._input(name, kind)) for name, kind in bundle.inputs.items()),
+            outputs={name: PYTHON_TYPES[kind] for name, kind in bundle.outputs.items()},
+            input_data_dir=INPUTS,
+            output_data_dir=OUTPUTS,
+            requests=resources,
+            limits=resources,
+            secret_requests=[_flyte_secret(secret) for secret in secrets],
+            environment=dict(self.options.env_vars),
+            metadata=_metadata(bundle, self.options, cache),
+        )
+
+    @classmethod
+    def from_folder(
+        cls,
+        folder: str | Path,
+        *,
+        name: str,
+        inputs: Mapping[str, Any],
+        outputs: Mapping[str, Any],
+        image: str,
+        python: str | None = None,
+        **task: Any,
+    ) -> Self:
+        """The task of a solution folder: `solution.py` and `requirements.txt` beside the `task.py` that calls this.
+
+        `inputs` and `outputs` map names to types or their names, `python` is the version that the requirements were
+        locked for, and `task` are the other arguments of the class.
+
+        Raises:
+            OSError: a file of the folder is missing.
+            InterfaceError: a name or a type that is not possible.
+        """
+        bundle = SolutionBundle(
+            name=name,
+            code=(Path(folder) / "solution.py").read_text(),
+            lock=read_lock((Path(folder) / "requirements.txt").read_text(), python=python),
+            inputs=input_types(inputs),
+            outputs=output_types(outputs),
+            image=image,
+        )
+        return cls(bundle, **task)
+
+    def local_execute(self, ctx: FlyteContext, **kwargs: Any) -> Any:
+        """As flytekit does it, but for its local cache, which knows a file by its path and not by its content."""
+        literals = translate_inputs_to_literals(
+            ctx,
+            incoming_values={**self.defaults, **kwargs},
+            flyte_interface_types=self.interface.inputs,
+            native_types=self.get_input_types(),
+        )
+        outputs = self.sandbox_execute(ctx, LiteralMap(literals=literals)).literals
+        if not outputs:
+            return VoidPromise(self.name)
+        return create_task_output([Promise(name, outputs[name]) for name in self.bundle.outputs], self.python_interface)
+
+    @readable_errors
+    def execute(self, **kwargs: Any) -> Any:
+        """Run the solution in the local sandbox: one output as itself, several as a tuple in declared order."""
+        outputs = execute_remembered(self.bundle, kwargs, self.options, self.cache)
+        values = tuple(_native(kind, outputs[name]) for name, kind in self.bundle.outputs.items())
+        return values[0] if len(values) == 1 else values
+
+    def _input(self, name: str, kind: TypeName) -> Any:
+        python_type = PYTHON_TYPES[kind]
+        return (python_type, self.defaults[name]) if name in self.defaults else python_type
+
+
+def _native(kind: TypeName, value: Any) -> Any:
+    """A path as the Flyte type that it stands for; anything else as it is."""
+    if kind in {"file", "directory"} and isinstance(value, str | Path):
+        return PYTHON_TYPES[kind](str(value))
+    return value
+
+
+def _command(bundle: SolutionBundle) -> list[str]:
+    command = ["python", f"{APP}/launcher.py"]
+    for option, declared in (("--input", bundle.inputs), ("--output", bundle.outputs)):
+        for name, kind in declared.items():
+            command += [option, f"{name}:{kind}"]
+    return [*command, f"{APP}/solution.py"]
+
+
+def _metadata(bundle: SolutionBundle, options: ExecutionOptions, cache: CacheMode) -> TaskMetadata:
+    """A cluster has no way to run a cached task anew but at launch, so only `auto` is cached there."""
+    timeout = None if options.timeout_s is None else dt.timedelta(seconds=options.timeout_s)
+    metadata = TaskMetadata(retries=options.retries, timeout=timeout)
+    if cache == "auto":
+        metadata.cache = True
+        metadata.cache_version = digest(
+            bundle.code, bundle.lock.digest, bundle.inputs, bundle.outputs, options.env_vars
+        )[:32]
+    return metadata
+
+
+def _flyte_resources(resources: Resources | None) -> FlyteResources | None:
+    return None if resources is None else FlyteResources(**resources.model_dump(exclude_none=True))
+
+
+def _flyte_secret(secret: SecretReference) -> Secret:
+    return Secret(key=secret.key, group=secret.group, mount_requirement=Secret.MountType.ENV_VAR)

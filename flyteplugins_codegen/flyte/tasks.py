@@ -1,0 +1,227 @@
+"""Every stage as a Flyte task of its own.
+
+A stage's outcome is kept in Flyte's cache under the content that it was made from and the code that made it. Only the
+tasks that talk to a model ask for a secret: `FLYTE_CODEGEN_SECRET=group/key`, set where the tasks are registered, names
+it, and its pod gets it as the environment variable KEY. In local execution the key is read from the environment.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from flytekit import Deck, Secret, task
+from flytekit.types.directory import FlyteDirectory
+from flytekit.types.file import FlyteFile
+from pydantic import ValidationError
+
+from flyteplugins_codegen.agent import AutoCoderAgent
+from flyteplugins_codegen.errors import CodegenError, NotSuccessfulError, SettingsError
+from flyteplugins_codegen.flyte.caching import cached_by_code, choose_salt
+from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
+from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.state import RunState, read_calls, sample_paths, without_messages, write_calls
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
+from flyteplugins_codegen.result import CodeGenEvalResult
+from flyteplugins_codegen.stages import build, context, draft
+from flyteplugins_codegen.stages import repair as repairing
+from flyteplugins_codegen.stages import test as testing
+from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
+from flyteplugins_codegen.stages.drive import Driven
+from flyteplugins_codegen.stages.loop import Finish, next_action
+from flyteplugins_codegen.stages.prepare import JobArguments, prepare_job
+from flyteplugins_codegen.syncing import run_blocking
+
+
+def model_secrets(reference: str | None = None) -> list[Secret]:
+    """The secret that tasks talking to a model ask for: `group/key`, by default from `FLYTE_CODEGEN_SECRET`.
+
+    Raises SettingsError for anything else.
+    """
+    text = os.environ.get("FLYTE_CODEGEN_SECRET", "") if reference is None else reference
+    if not text:
+        return []
+    group, slash, key = text.partition("/")
+    if not (group and slash and key):
+        raise SettingsError(f"FLYTE_CODEGEN_SECRET={text!r}: write it as group/key, such as openai/OPENAI_API_KEY")
+    return [Secret(group=group, key=key, mount_requirement=Secret.MountType.ENV_VAR, env_var=key.upper())]
+
+
+class SolutionWritten(NamedTuple):
+    """A draft without its messages, and the file that has them."""
+
+    solution: SolutionDraft
+    conversation: FlyteFile
+
+
+class TestsWritten(NamedTuple):
+    """As `SolutionWritten`, of the tests."""
+
+    tests: TestsDraft
+    conversation: FlyteFile
+
+
+class Repaired(NamedTuple):
+    """The run with one candidate more, and the file of what was said about it."""
+
+    state: RunState
+    conversation: FlyteFile
+
+
+class Generated(NamedTuple):
+    """What a run leaves."""
+
+    result: CodeGenEvalResult
+    folder: FlyteDirectory
+
+
+@task
+@readable_errors
+def configure(  # noqa: PLR0913 - a command line is flat: one option for each setting
+    *,
+    model: str,
+    name: str,
+    api_key: str,
+    api_base: str,
+    model_params: dict[str, Any] | None,
+    base_packages: list[str] | None,
+    max_iterations: int,
+    max_sample_rows: int,
+    skip_tests: bool,
+    timeout_s: float | None,
+    cache: CacheMode,
+    sandbox: SandboxKind,
+    record: str,
+) -> AutoCoderAgent:
+    """The settings as one value. Raises SettingsError for one that is not possible."""
+    given = {field: value for field, value in locals().items() if value is not None and value != ""}
+    try:
+        return AutoCoderAgent.model_validate(given)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        where = ".".join(map(str, wrong["loc"]))
+        raise SettingsError(f"{where}={wrong['input']!r}: {wrong['msg']}") from error
+
+
+@task
+@readable_errors
+def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
+    *,
+    agent: AutoCoderAgent,
+    prompt: str,
+    schema: str,
+    constraints: list[str] | None,
+    samples: dict[str, FlyteFile] | None,
+    inputs: dict[str, str] | None,
+    outputs: dict[str, str] | None,
+    examples: list[dict[str, Any]] | None,
+    tests: str,
+) -> RunState:
+    """Check the request. Never cached: it reads the samples' content, by which everything after it is kept."""
+    job = prepare_job(
+        JobArguments(
+            prompt=prompt,
+            schema_text=schema or None,
+            constraints=constraints,
+            samples=samples,
+            inputs=inputs,
+            outputs=outputs,
+            examples=examples,
+            tests=tests or None,
+        )
+    )
+    run = Run(settings=agent.settings, request=job.request)
+    return RunState(run=run, salt=choose_salt(run))
+
+
+@task(cache=cached_by_code("data"))
+@readable_errors
+def extract_context(state: RunState, samples: dict[str, FlyteFile] | None) -> RunState:
+    """Profile every sample."""
+    run = state.run
+    found = context.extract_context(run.settings, run.request, sample_paths(samples))
+    return state.with_run(run.model_copy(update={"context": found}))
+
+
+@task(cache=cached_by_code("data"))
+@readable_errors
+def infer_schemas(state: RunState) -> RunState:
+    """Infer a Pandera schema for every sample that has columns."""
+    schemas = context.infer_schemas(state.run.context)
+    return state.with_run(state.run.model_copy(update={"schemas": schemas}))
+
+
+@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
+@readable_errors
+def write_solution(state: RunState) -> SolutionWritten:
+    """Ask the model for plan, script and packages."""
+    run = state.run
+    written = run_blocking(draft.write_solution(run.settings, run.request, run.context))
+    accounted = written.model_copy(update={"calls": without_messages(written.calls)})
+    return SolutionWritten(accounted, write_calls(written.calls))
+
+
+@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
+@readable_errors
+def write_tests(state: RunState) -> TestsWritten:
+    """Ask the model for tests, from the request and the data alone."""
+    run = state.run
+    written = run_blocking(draft.write_tests(run.settings, run.request, run.context))
+    accounted = written.model_copy(update={"calls": without_messages(written.calls)})
+    return TestsWritten(accounted, write_calls(written.calls))
+
+
+@task(cache=cached_by_code("environment"))
+@readable_errors
+def build_environment(state: RunState) -> RunState:
+    """Resolve what the newest candidate needs."""
+    return state.with_run(build.build_environment(state.run))
+
+
+@task(cache=cached_by_code("data", "environment", "sandbox", "source"))
+@readable_errors
+def run_tests(state: RunState, samples: dict[str, FlyteFile] | None) -> RunState:
+    """Run the newest candidate: examples, the user's tests, the samples, the generated tests."""
+    return state.with_run(testing.run_tests(state.run, sample_paths(samples)))
+
+
+@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
+@readable_errors
+def repair(state: RunState) -> Repaired:
+    """Ask the model for the cause and the change."""
+    repaired = run_blocking(repairing.repair(state.run))
+    return Repaired(state.with_run(repaired.run), write_calls(repaired.calls))
+
+
+@task(enable_deck=True, deck_fields=())
+@readable_errors
+def finish(
+    *,
+    state: RunState,
+    samples: dict[str, FlyteFile] | None,
+    conversation: list[FlyteFile],
+    save_to: str,
+    allow_failure: bool,
+) -> Generated:
+    """Make the result, write the solution folder and the Deck.
+
+    Raises NotSuccessfulError when no candidate passed and `allow_failure` is false; the folder is written all the same.
+    """
+    result = CodeGenEvalResult.from_run(_at_its_end(state.run, conversation), samples or {})
+    folder = result.save(folder_for(result, save_to))
+    Deck("Report", (folder / "report.html").read_text())
+    if not result.success and not allow_failure:
+        raise NotSuccessfulError(
+            f"{result.error}\nThe last candidate, its tests and the report are in {folder}; allow_failure gives the "
+            "result all the same"
+        )
+    tell(result, folder)
+    return Generated(result, upload(folder, save_to))
+
+
+def _at_its_end(run: Run, conversation: list[FlyteFile]) -> Driven:
+    action = next_action(run)
+    if not isinstance(action, Finish):
+        raise CodegenError(f"the run is not at its end: next comes {type(action).__name__}")
+    return Driven(run=run, finish=action, calls=read_calls(conversation))

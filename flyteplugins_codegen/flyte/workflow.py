@@ -1,0 +1,221 @@
+"""The whole way as a Flyte workflow: the same stages and decisions as `AutoCoderAgent.generate()`, each in its own pod.
+
+The loop is a `@dynamic` that asks `next_action` and calls itself with what the next stage made of the run: no pod waits
+while another works. Everything before it, and the result after it, are plain nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from flytekit import dynamic, workflow
+from flytekit.types.file import FlyteFile
+
+from flyteplugins_codegen.agent import AutoCoderAgent
+from flyteplugins_codegen.flyte import tasks
+from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
+from flyteplugins_codegen.flyte.tasks import Generated
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
+from flyteplugins_codegen.stages import attempts
+from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, first_candidate
+from flyteplugins_codegen.stages.loop import AddPackages, BuildEnvironment, Finish, RunTests, next_action
+
+
+class Judged(NamedTuple):
+    """A run at its end, and the files of what was said to models."""
+
+    state: RunState
+    conversation: list[FlyteFile]
+
+
+@dynamic
+def begin(
+    state: RunState,
+    samples: dict[str, FlyteFile] | None,
+    solution: SolutionDraft,
+    tests: TestsDraft,
+    conversation: list[FlyteFile],
+) -> Judged:
+    """Put the two drafts together as the first candidate, and take the run to its end."""
+    run = attempts.with_calls(state.run, (*solution.calls, *tests.calls))
+    run = attempts.with_next(run, "first_draft", "the first answer", first_candidate(solution, tests))
+    return _take_next_step(state.with_run(run), samples, conversation)
+
+
+@dynamic
+def advance(state: RunState, samples: dict[str, FlyteFile] | None, conversation: list[FlyteFile]) -> Judged:
+    """Take the run from where it stands to its end."""
+    return _take_next_step(state, samples, conversation)
+
+
+def _take_next_step(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
+    """The nodes of the next stage and of all that comes after it; the last state itself where there is none."""
+    _rich_traceback_omit = True  # as in `readable_errors`
+    state = state.with_run(_with_certain_packages(state.run))
+    action = next_action(state.run)
+    if isinstance(action, Finish):
+        return Judged(state, conversation)
+    if isinstance(action, BuildEnvironment):
+        return advance(state=tasks.build_environment(state=state), samples=samples, conversation=conversation)
+    if isinstance(action, RunTests):
+        judged = tasks.run_tests(state=state, samples=samples)
+        return advance(state=judged, samples=samples, conversation=conversation)
+    repaired = tasks.repair(state=state)
+    return advance(state=repaired.state, samples=samples, conversation=[*conversation, repaired.conversation])
+
+
+def _with_certain_packages(run: Run) -> Run:
+    """No stage and no pod is needed to try the same code with packages that are known to be missing."""
+    action = next_action(run)
+    return attempts.add_packages(run, action) if isinstance(action, AddPackages) else run
+
+
+@workflow
+def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`, and what becomes of the result
+    *,
+    agent: AutoCoderAgent,
+    prompt: str,
+    schema: str = "",
+    constraints: list[str] | None = None,
+    samples: dict[str, FlyteFile] | None = None,
+    inputs: dict[str, str] | None = None,
+    outputs: dict[str, str] | None = None,
+    examples: list[dict[str, Any]] | None = None,
+    tests: str = "",
+    save_to: str = "",
+    allow_failure: bool = False,
+) -> Generated:
+    """Generate tested code with the settings of an agent: for use in workflows of your own.
+
+    Args:
+        agent: the settings
+        prompt: the job in words
+        schema: free text about formats and structures, shown to the model as it is
+        constraints: requirements, one sentence each
+        samples: name to file; each is a file input of the solution
+        inputs: name to type of further inputs: str int float bool file directory
+        outputs: name to type: those, and datetime timedelta
+        examples: cases that must hold
+        tests: pytest source of your own, importing from `solution`
+        save_to: where the solution folder goes
+        allow_failure: return the result of a run without success, too
+    """
+    state = tasks.prepare(
+        agent=agent,
+        prompt=prompt,
+        schema=schema,
+        constraints=constraints,
+        samples=samples,
+        inputs=inputs,
+        outputs=outputs,
+        examples=examples,
+        tests=tests,
+    )
+    profiled = tasks.infer_schemas(state=tasks.extract_context(state=state, samples=samples))
+    solution, solution_calls = tasks.write_solution(state=profiled)
+    written_tests, tests_calls = tasks.write_tests(state=profiled)
+    judged = begin(
+        state=profiled,
+        samples=samples,
+        solution=solution,
+        tests=written_tests,
+        conversation=[solution_calls, tests_calls],
+    )
+    result, folder = tasks.finish(
+        state=judged.state,
+        samples=samples,
+        conversation=judged.conversation,
+        save_to=save_to,
+        allow_failure=allow_failure,
+    )
+    return Generated(result, folder)
+
+
+@workflow
+def generate(  # noqa: PLR0913 - a command line is flat: one option for each argument and setting
+    *,
+    prompt: str,
+    model: str,
+    samples: dict[str, FlyteFile] | None = None,
+    inputs: dict[str, str] | None = None,
+    outputs: dict[str, str] | None = None,
+    examples: list[dict[str, Any]] | None = None,
+    tests: str = "",
+    schema: str = "",
+    constraints: list[str] | None = None,
+    name: str = "auto-coder",
+    save_to: str = "",
+    allow_failure: bool = False,
+    api_key: str = "",
+    api_base: str = "",
+    model_params: dict[str, Any] | None = None,
+    base_packages: list[str] | None = None,
+    max_iterations: int = 10,
+    max_sample_rows: int = 100,
+    skip_tests: bool = False,
+    timeout_s: float | None = None,
+    cache: CacheMode = "auto",
+    sandbox: SandboxKind = "auto",
+    record: str = "",
+) -> Generated:
+    """Turn a prompt and sample data into tested code that runs as a Flyte task.
+
+    Writes a solution and tests, runs both in a sandbox, repairs until everything passes, and leaves a folder with
+    the code, its tests, its pinned requirements, a report, and a `task.py` to run it again with `pyflyte run`. Fails
+    when no candidate passes. Started again after a crash, it takes up where it was, and pays for no reply twice.
+
+    Args:
+        prompt: the job in words
+        model: openai/NAME, anthropic/NAME, a bare gpt-* or claude-* name, or replay:FILE for recorded replies
+        samples: data to work on, a JSON object of name to path; each is a file input of the solution
+        inputs: further inputs by name and type (str int float bool file directory)
+        outputs: outputs by name and type (those, and datetime timedelta)
+        examples: cases that must hold, a JSON list of objects with "inputs" and "outputs"; an input left out is its sample
+        tests: pytest source of your own that must pass, importing from `solution`
+        schema: free text about formats and structures, shown to the model as it is
+        constraints: requirements, one sentence each
+        name: names the task, the image and the log lines
+        save_to: where the solution folder goes; on a cluster an address such as s3://bucket/solutions
+        allow_failure: return the result of a run without success, too
+        api_key: NAME of the environment variable or secret that holds the key, never the key itself
+        api_base: address of an OpenAI- or Anthropic-compatible server of your own
+        model_params: passed on to the provider's call
+        base_packages: distributions that every candidate may import
+        max_iterations: how many candidates are tried at most
+        max_sample_rows: how many rows of a sample the model sees at most
+        skip_tests: ask for no generated tests
+        timeout_s: wall seconds that one run of the solution may take
+        cache: auto reuses finished work, override does it anew, disable keeps nothing
+        sandbox: auto, bubblewrap, container, or none for code that you trust
+        record: file that every reply is recorded to, for replay:FILE
+    """
+    agent = tasks.configure(
+        model=model,
+        name=name,
+        api_key=api_key,
+        api_base=api_base,
+        model_params=model_params,
+        base_packages=base_packages,
+        max_iterations=max_iterations,
+        max_sample_rows=max_sample_rows,
+        skip_tests=skip_tests,
+        timeout_s=timeout_s,
+        cache=cache,
+        sandbox=sandbox,
+        record=record,
+    )
+    result, folder = generate_with(
+        agent=agent,
+        prompt=prompt,
+        schema=schema,
+        constraints=constraints,
+        samples=samples,
+        inputs=inputs,
+        outputs=outputs,
+        examples=examples,
+        tests=tests,
+        save_to=save_to,
+        allow_failure=allow_failure,
+    )
+    return Generated(result, folder)
