@@ -29,6 +29,7 @@ from flyteplugins_codegen.stages.report_page import render_report
 from flyteplugins_codegen.stages.solution_folder import SolutionFolder, read_result_json, write_solution_folder
 from flyteplugins_codegen.syncing import BothWays
 
+
 def _as_types(declared: Mapping[str, Any]) -> dict[str, type]:
     names = {name: type_name(kind) for name, kind in declared.items()}
     unknown = [name for name, kind in names.items() if kind is None]

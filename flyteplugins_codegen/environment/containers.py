@@ -73,19 +73,19 @@ def _packages_step(lock: EnvironmentLock) -> str:
     if not lock.requirements.strip():
         return ""
     return (
-        "COPY requirements.txt /opt/solution/requirements.txt\n"
+        "COPY requirements.txt /app/requirements.txt\n"
         "RUN python -m pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore \\\n"
-        "    --require-hashes --no-deps --only-binary :all: --requirement /opt/solution/requirements.txt"
+        "    --require-hashes --no-deps --only-binary :all: --requirement /app/requirements.txt"
     )
 
 
 def _solution_steps(launcher_arguments: Sequence[str]) -> list[str]:
-    command = ["python", "/opt/solution/launcher.py", *launcher_arguments]
+    command = ["python", "/app/launcher.py", *launcher_arguments]
     return [
         "RUN mkdir -p /var/inputs /var/outputs && chown 1000:1000 /var/outputs",
         "ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp",
-        "WORKDIR /opt/solution",
-        "COPY launcher.py solution.py /opt/solution/",
+        "WORKDIR /app",
+        "COPY launcher.py solution.py /app/",
         "USER 1000:1000",
         f"ENTRYPOINT {json.dumps(command)}",
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -51,8 +52,23 @@ def build_request(
     )
 
 
-async def ask(model: Model, request: ModelRequest, reply_type: type[ReplyT]) -> Answer[ReplyT]:
+@dataclasses.dataclass(frozen=True)
+class Expected(Generic[ReplyT]):
+    """What counts as a valid reply: its type, and a check that raises ValueError saying what is wrong with a value."""
+
+    reply_type: type[ReplyT]
+    check: Callable[[ReplyT], object] = lambda _: None
+
+
+async def ask(
+    model: Model,
+    request: ModelRequest,
+    reply_type: type[ReplyT],
+    check: Callable[[ReplyT], object] = lambda _: None,
+) -> Answer[ReplyT]:
     """Ask until there is a valid reply: once, and once more carrying what was wrong with the first reply.
+
+    `check` raises ValueError for a value that cannot be used, such as an edit that does not apply.
 
     Replies that an earlier run already found unusable are no reason to fail again: then the question is put afresh.
 
@@ -60,8 +76,9 @@ async def ask(model: Model, request: ModelRequest, reply_type: type[ReplyT]) -> 
     TruncatedReplyError, RefusedReplyError and InvalidReplyError say that the second reply could not be used either.
     """
     calls: tuple[ModelCall, ...] = ()
+    expected = Expected(reply_type, check)
     while True:
-        outcome, made = await _ask_twice(model, request, reply_type, calls)
+        outcome, made = await _ask_twice(model, request, expected, calls)
         calls += made
         if not isinstance(outcome, ReplyError):
             return Answer(outcome, calls)
@@ -72,15 +89,26 @@ async def ask(model: Model, request: ModelRequest, reply_type: type[ReplyT]) -> 
 
 
 async def _ask_twice(
-    model: Model, request: ModelRequest, reply_type: type[ReplyT], before: tuple[ModelCall, ...]
+    model: Model, request: ModelRequest, expected: Expected[ReplyT], before: tuple[ModelCall, ...]
 ) -> tuple[ReplyT | ReplyError, tuple[ModelCall, ...]]:
     reply, call = await _call(model, request, before)
-    outcome = read_reply(reply, reply_type)
+    outcome = _read_checked(reply, expected)
     if not isinstance(outcome, ReplyError):
         return outcome, (call,)
     _log.info("%s: the reply cannot be used, asking once more: %s", request.purpose, outcome)
     again, second = await _call(model, _re_ask(request, reply, outcome), (*before, call))
-    return read_reply(again, reply_type), (call, second)
+    return _read_checked(again, expected), (call, second)
+
+
+def _read_checked(reply: ModelReply, expected: Expected[ReplyT]) -> ReplyT | ReplyError:
+    value = read_reply(reply, expected.reply_type)
+    if isinstance(value, ReplyError):
+        return value
+    try:
+        expected.check(value)
+    except ValueError as error:
+        return InvalidReplyError(f"the reply cannot be applied: {error}")
+    return value
 
 
 async def _call(model: Model, request: ModelRequest, before: tuple[ModelCall, ...]) -> tuple[ModelReply, ModelCall]:

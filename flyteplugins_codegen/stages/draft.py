@@ -14,6 +14,7 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.stages.progress import stage
+from flyteplugins_codegen.store import ContentStore
 
 
 class SolutionDraft(Value):
@@ -41,7 +42,7 @@ async def write_solution(settings: Settings, request: Request, context: DataCont
     """
     with stage("write solution") as note:
         messages = solution_messages(request, context, settings.system_prompt)
-        model = open_model(settings)
+        model = open_model(settings, store=ContentStore())
         answer = await ask(model, build_request("solution", messages, SolutionReply, settings), SolutionReply)
         reply = answer.value
         note.detail = f"{len(reply.code.splitlines())} lines"
@@ -66,7 +67,7 @@ async def write_tests(settings: Settings, request: Request, context: DataContext
         return TestsDraft(tests=None)
     with stage("write tests") as note:
         messages = suite_messages(request, context, settings.system_prompt)
-        model = open_model(settings)
+        model = open_model(settings, store=ContentStore())
         answer = await ask(model, build_request("tests", messages, TestsReply, settings), TestsReply)
         tests = unfence(answer.value.test_code)
         note.detail = f"{len(tests.splitlines())} lines"

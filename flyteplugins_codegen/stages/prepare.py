@@ -7,7 +7,7 @@ import base64
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from pydantic import JsonValue
 
@@ -169,8 +169,7 @@ def _plain(slot: _Slot, value: Any) -> JsonValue:
     expected: tuple[type, ...] = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}[slot.kind]
     if not isinstance(value, expected) or (isinstance(value, bool) and slot.kind != "bool"):
         raise InterfaceError(f"{slot}: {value!r} is no {slot.kind}")
-    plain: JsonValue = value
-    return plain
+    return cast("JsonValue", value)
 
 
 def _file_content(slot: _Slot, value: Any) -> JsonValue:

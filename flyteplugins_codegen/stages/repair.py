@@ -15,6 +15,7 @@ from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.source.edits import apply_edits
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
 from flyteplugins_codegen.stages.progress import stage
+from flyteplugins_codegen.store import ContentStore
 
 
 class Repaired(Value):
@@ -37,9 +38,8 @@ async def repair(run: Run) -> Repaired:
         failure = describe_failure(last.report)
         messages = repair_messages(run.request, run.context, last.candidate, failure, run.settings.system_prompt)
         request = build_request("repair", messages, RepairReply, run.settings)
-        answer = await ask(
-            open_model(run.settings), request, RepairReply, check=lambda reply: apply_repair(last, reply)
-        )
+        model = open_model(run.settings, store=ContentStore())
+        answer = await ask(model, request, RepairReply, lambda reply: apply_repair(last, reply))
         note.detail = answer.value.cause.partition("\n")[0][:160]
         candidate = apply_repair(last, answer.value)
         repaired = with_next(with_calls(run, answer.calls), "repair", answer.value.cause, candidate)

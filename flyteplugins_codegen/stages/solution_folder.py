@@ -61,10 +61,17 @@ def _files(contents: SolutionFolder) -> dict[str, str]:
         files["task.py"] = contents.task_module
         files["launcher.py"] = Path(launcher.__file__).read_text()
         files["requirements.txt"] = contents.bundle.lock.requirements
-        files["Containerfile"] = render_containerfile(contents.bundle, contents.image_config)
+        files["Containerfile"] = _containerfile(contents.bundle, contents.image_config)
     files["report.html"] = contents.report_html
     files[RESULT_FILE] = contents.result_json
     return files
+
+
+def _containerfile(bundle: SolutionBundle, config: ImageConfig) -> str:
+    _, _, *arguments = launcher.command_line(bundle.inputs, bundle.outputs)
+    return render_containerfile(
+        bundle.lock, config.python_version, config.base_image, launcher_arguments=tuple(arguments)
+    )
 
 
 def read_result_json(folder: Path) -> str:
