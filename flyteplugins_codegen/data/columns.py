@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import JsonValue
 
-from flyteplugins_codegen.data.values import comparable, json_values
+from flyteplugins_codegen.data.values import json_values
 from flyteplugins_codegen.models.profile import ColumnProfile
 
 _MOST_TOP_VALUES = 10
@@ -39,9 +39,8 @@ class ColumnStatistics:
         self._counts = _ValueCounts(most_tracked_bytes)
         self._seen: set[JsonValue] = set()
 
-    def add(self, batch_column: pa.Array) -> Iterator[Highlight]:
-        """Take in the next batch; what is worth showing of it. Exhaust it before the next batch."""
-        column = comparable(batch_column)
+    def add(self, column: pa.Array) -> Iterator[Highlight]:
+        """Take in the next batch's comparable column; what is worth showing of it. Exhaust it before the next batch."""
         if column.null_count:
             if not self._null_count:
                 yield Highlight("null", None, pc.indices_nonzero(pc.is_null(column))[0].as_py())
@@ -81,12 +80,17 @@ class ColumnStatistics:
             distinct_count=distinct,
             minimum=minimum,
             maximum=maximum,
-            mean=math.fsum(self._sums) / self._valid_count if self._sums else None,
+            mean=self._mean(),
             is_unique=bool(self._valid_count) and not self._null_count and distinct == self._valid_count,
             top_values=self._top_values(distinct),
             pandas_dtype=metadata.get("pandas_dtype"),
             is_index="is_index" in metadata,
         )
+
+    def _mean(self) -> float | None:
+        """None where there is no number, or infinities of both signs."""
+        total = sum(self._sums) if any(map(math.isinf, self._sums)) else math.fsum(self._sums)
+        return total / self._valid_count if self._sums and not math.isnan(total) else None
 
     def _top_values(self, distinct: int | None) -> tuple[tuple[JsonValue, int], ...]:
         """The commonest values, where values repeat enough to be categories."""

@@ -27,6 +27,7 @@ _FORMAT_NAMES = {"csv": "CSV", "parquet": "Parquet", "arrow": "Arrow", "json": "
 _TYPE_NAMES = {
     "date32[day]": "date",
     "double": "float",
+    "float": "float32",
     "int64": "int",
     "string": "text",
     "large_string": "text",
@@ -108,19 +109,24 @@ def _left_out(columns: list[ColumnProfile]) -> list[str]:
 
 
 def _column_line(column: ColumnProfile, row_count: int) -> str:
+    # The rows of a very small table all follow: nothing of theirs is listed twice.
+    values = _top_values(column) if row_count > _TOP_VALUES else ""
+    is_all_listed = bool(values) and column.distinct_count == len(column.top_values[:_TOP_VALUES])
     cells = [
         _cell(column.name, _NAME_CHARACTERS),
         _type_name(column) + (" index" if column.is_index else ""),
         str(column.null_count),
         _distinct(column),
-        _range(column),
+        "" if is_all_listed else _range(column),
         "" if column.mean is None else f"{column.mean:.6g}",
-        _top_values(column, row_count),
+        values,
     ]
     return f"|{'|'.join(cells)}|"
 
 
 def _type_name(column: ColumnProfile) -> str:
+    if column.arrow_type.startswith("dictionary<"):
+        return "category"
     return _TYPE_NAMES.get(column.arrow_type) or _cell(column.arrow_type, _NAME_CHARACTERS)
 
 
@@ -131,16 +137,13 @@ def _distinct(column: ColumnProfile) -> str:
 
 
 def _range(column: ColumnProfile) -> str:
-    """Least to greatest, where the listed values do not say it all."""
-    if column.minimum is None or column.distinct_count == len(column.top_values):
+    if column.minimum is None:
         return ""
     least, greatest = (_cell(_shown(value), _VALUE_CHARACTERS) for value in (column.minimum, column.maximum))
     return least if least == greatest else f"{least} to {greatest}"
 
 
-def _top_values(column: ColumnProfile, row_count: int) -> str:
-    if row_count <= _TOP_VALUES:
-        return ""  # the rows themselves follow
+def _top_values(column: ColumnProfile) -> str:
     shown = [f"{_cell(_shown(value), _VALUE_CHARACTERS)}: {count}" for value, count in column.top_values[:_TOP_VALUES]]
     rest = (column.distinct_count or 0) - len(shown)
     return ", ".join(shown) + (f", {rest} more" if shown and rest > 0 else "")

@@ -59,13 +59,14 @@ def _of_table(base: SampleProfile, path: Path, content: Content, max_sample_rows
 def _summary(table: Table, max_sample_rows: int) -> dict[str, Any]:
     from flyteplugins_codegen.data.columns import ColumnStatistics
     from flyteplugins_codegen.data.rows import RowPicker
+    from flyteplugins_codegen.data.values import comparable_batch
 
     width = max(1, len(table.schema))
     tracked_bytes = max(_FEWEST_TRACKED_BYTES, _MOST_TRACKED_BYTES // width)
     statistics = [ColumnStatistics(field, tracked_bytes) for field in table.schema]
     picker = RowPicker(table.schema.names, min(max_sample_rows, max(1, _MOST_CELLS // width)))
     row_count = 0
-    for batch in table.batches:
+    for batch in map(comparable_batch, table.batches):
         picker.add(batch, _highlights(statistics, batch))
         row_count += batch.num_rows
     return {

@@ -32,29 +32,14 @@ def fold_table(source: Source, content: Content, fold: Callable[[Table], T]) -> 
         return fold_csv(source, content, fold)
     if content.format in ("json", "jsonl"):
         return fold_json(source, content, fold)
+    return fold(_typed_table(source, content))
+
+
+def _typed_table(source: Source, content: Content) -> Table:
     try:
-        table = _parquet_table(source) if content.format == "parquet" else _arrow_table(source, content)
-        return fold(table)
+        schema, batches = _parquet(source) if content.format == "parquet" else _arrow(source, content)
     except (pa.ArrowException, OSError) as error:
-        raise source.error(f"cannot be read as {content.kind} ({error})", _REMEDY) from error
-
-
-def _parquet_table(source: Source) -> Table:
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(source.path)
-    return _renamed(file.schema_arrow, file.iter_batches(batch_size=_BATCH_ROWS))
-
-
-def _arrow_table(source: Source, content: Content) -> Table:
-    if content.kind == "Arrow stream":
-        stream = pa.ipc.open_stream(pa.OSFile(str(source.path)))
-        return _renamed(stream.schema, iter(stream))
-    file = pa.ipc.open_file(pa.memory_map(str(source.path)))
-    return _renamed(file.schema, (file.get_batch(number) for number in range(file.num_record_batches)))
-
-
-def _renamed(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Table:
+        raise _fault(source, content, error) from error
     notes: list[str] = []
     names = unique_names(schema.names, notes)
     declared = _pandas_columns(schema)
@@ -62,10 +47,37 @@ def _renamed(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Table:
         field.with_name(name).with_metadata(declared.get(field.name, {}))
         for name, field in zip(names, schema, strict=True)
     ]
-    final = pa.schema(fields)
-    # A dictionary's index type and the like may differ from batch to batch: the columns say what they are.
-    renamed = (pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
-    return Table(final, renamed, notes)
+    return Table(pa.schema(fields), _renamed(source, content, batches, names), notes)
+
+
+def _parquet(source: Source) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(source.path)
+    return file.schema_arrow, file.iter_batches(batch_size=_BATCH_ROWS)
+
+
+def _arrow(source: Source, content: Content) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    if content.kind == "Arrow stream":
+        stream = pa.ipc.open_stream(pa.OSFile(str(source.path)))
+        return stream.schema, iter(stream)
+    file = pa.ipc.open_file(pa.memory_map(str(source.path)))
+    return file.schema, (file.get_batch(number) for number in range(file.num_record_batches))
+
+
+def _renamed(
+    source: Source, content: Content, batches: Iterator[pa.RecordBatch], names: list[str]
+) -> Iterator[pa.RecordBatch]:
+    """The batches under the table's names; a fault in the file's middle is the sample's, not the reader's."""
+    try:
+        for batch in batches:
+            yield pa.RecordBatch.from_arrays(batch.columns, names=names)
+    except (pa.ArrowException, OSError) as error:
+        raise _fault(source, content, error) from error
+
+
+def _fault(source: Source, content: Content, error: Exception) -> Exception:
+    return source.error(f"cannot be read as {content.kind} ({error})", _REMEDY)
 
 
 def _pandas_columns(schema: pa.Schema) -> dict[str, dict[str, str]]:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pydantic import JsonValue
 
 from flyteplugins_codegen.data.columns import Highlight
-from flyteplugins_codegen.data.values import comparable, json_values
+from flyteplugins_codegen.data.values import json_values
 
 # A table of at most so many rows is shown whole.
 _HEAD_ROWS = 10
@@ -60,7 +60,7 @@ class RowPicker:
         self._picks[key] = (number, batch.take(_index(row)))
 
     def _values(self, row: pa.RecordBatch) -> dict[str, JsonValue]:
-        columns = (json_values(comparable(column))[0] for column in row.columns)
+        columns = (json_values(column)[0] for column in row.columns)
         return dict(zip(self._names, columns, strict=True))
 
 

@@ -82,12 +82,12 @@ def _csv_dtype(column: ColumnProfile) -> str | None:
 
 def _is_surely_float(column: ColumnProfile) -> bool:
     """Not `+5` or a number beyond 64 bits, which Arrow takes for floats and pandas for integers or text."""
-    if "inf" in (column.maximum, str(column.minimum).lstrip("-")):
-        return True
     extremes = [value for value in (column.minimum, column.maximum) if isinstance(value, float)]
+    if len(extremes) < 2:  # noqa: PLR2004  an infinity, which is text here, may be `1e400`
+        return False
     if any(not value.is_integer() for value in extremes):
         return True
-    return bool(column.null_count and extremes) and all(abs(value) < _LARGEST_EXACT_FLOAT for value in extremes)
+    return bool(column.null_count) and all(abs(value) < _LARGEST_EXACT_FLOAT for value in extremes)
 
 
 def _json_dtype(column: ColumnProfile) -> str | None:

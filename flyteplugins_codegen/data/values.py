@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from flyteplugins_codegen.data.texts import shorten
 
 _MOST_CHARACTERS = 200
+_COMPARABLE_DECIMAL_BITS = 128
 
 
 def json_values(array: pa.Array) -> list[JsonValue]:
@@ -22,17 +23,25 @@ def json_values(array: pa.Array) -> list[JsonValue]:
     `"inf"` and `"-inf"`, nested values JSON text. Texts of more than 200 characters are shortened, with a mark.
     """
     kind = array.type
+    if pa.types.is_nested(kind) or pa.types.is_interval(kind):
+        return [None if value is None else shorten(_as_json(value), _MOST_CHARACTERS) for value in array.to_pylist()]
     if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
         return _iso(array)
     if pa.types.is_decimal(kind):
         return list(array.cast(pa.string()).to_pylist())
-    if pa.types.is_nested(kind):
-        return [None if value is None else shorten(_as_json(value), _MOST_CHARACTERS) for value in array.to_pylist()]
     return [_plain(value) for value in array.to_pylist()]
 
 
+def comparable_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch with every column made comparable."""
+    return pa.RecordBatch.from_arrays([comparable(column) for column in batch.columns], names=batch.schema.names)
+
+
 def comparable(column: pa.Array) -> pa.Array:
-    """The column in a form that Arrow can compare, count and sort: decoded, NaN as null, durations as integers."""
+    """The column in a form that Arrow can take from, compare and count.
+
+    Decoded, NaN as null, durations as integers of their unit, extension types as what they are stored as.
+    """
     kind = column.type
     if isinstance(column, pa.ExtensionArray):
         return comparable(column.storage)
@@ -53,7 +62,10 @@ def _easier_type(kind: pa.DataType) -> pa.DataType | None:
         return pa.int64()
     if kind == pa.string_view():
         return pa.large_string()
-    return pa.large_binary() if kind == pa.binary_view() else None
+    if kind == pa.binary_view():
+        return pa.large_binary()
+    is_small_decimal = pa.types.is_decimal(kind) and kind.bit_width < _COMPARABLE_DECIMAL_BITS
+    return pa.decimal128(kind.precision, kind.scale) if is_small_decimal else None
 
 
 def _without_nan(column: pa.Array) -> pa.Array:
@@ -69,7 +81,11 @@ def _iso(array: pa.Array) -> list[JsonValue]:
         # By way of the integers, so that no time zone database is asked: the integers are UTC.
         array = array.cast(pa.int64()).cast(pa.timestamp(array.type.unit))
     texts = array.cast(pa.string()).to_pylist()
-    return [None if text is None else text.replace(" ", "T", 1) + ("Z" if zone else "") for text in texts]
+    return [None if text is None else _trimmed(text.replace(" ", "T", 1)) + ("Z" if zone else "") for text in texts]
+
+
+def _trimmed(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _plain(value: Any) -> JsonValue:
