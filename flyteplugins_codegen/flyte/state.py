@@ -15,7 +15,7 @@ from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.store import cache_dir, digest, write_atomically
 
-Samples: TypeAlias = dict[str, FlyteFile] | None
+Samples: TypeAlias = dict[str, FlyteFile]
 Conversation: TypeAlias = list[FlyteFile]
 
 
@@ -30,9 +30,9 @@ class RunState(Value):
         return self.model_copy(update={"run": run})
 
 
-def sample_paths(samples: Mapping[str, FlyteFile] | None) -> dict[str, Path]:
+def sample_paths(samples: Mapping[str, FlyteFile]) -> dict[str, Path]:
     """The samples as files on this machine, downloaded where they are not."""
-    return {name: Path(os.fspath(file)).absolute() for name, file in (samples or {}).items()}
+    return {name: Path(os.fspath(file)).absolute() for name, file in samples.items()}
 
 
 def without_messages(calls: Iterable[ModelCall]) -> tuple[ModelCall, ...]:

@@ -112,7 +112,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     prompt: str,
     schema: str,
     constraints: list[str] | None,
-    samples: dict[str, FlyteFile] | None,
+    samples: dict[str, FlyteFile],
     inputs: dict[str, str] | None,
     outputs: dict[str, str] | None,
     examples: list[dict[str, Any]] | None,
@@ -137,7 +137,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
 
 @task(cache=cached_by_code("data"))
 @readable_errors
-def extract_context(state: RunState, samples: dict[str, FlyteFile] | None) -> RunState:
+def extract_context(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """Profile every sample."""
     run = state.run
     found = context.extract_context(run.settings, run.request, sample_paths(samples))
@@ -181,7 +181,7 @@ def build_environment(state: RunState) -> RunState:
 
 @task(cache=cached_by_code("data", "environment", "sandbox", "source"))
 @readable_errors
-def run_tests(state: RunState, samples: dict[str, FlyteFile] | None) -> RunState:
+def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """Run the newest candidate: examples, the user's tests, the samples, the generated tests."""
     return state.with_run(testing.run_tests(state.run, sample_paths(samples)))
 
@@ -199,7 +199,7 @@ def repair(state: RunState) -> Repaired:
 def finish(
     *,
     state: RunState,
-    samples: dict[str, FlyteFile] | None,
+    samples: dict[str, FlyteFile],
     conversation: list[FlyteFile],
     save_to: str,
     allow_failure: bool,
@@ -208,7 +208,7 @@ def finish(
 
     Raises NotSuccessfulError when no candidate passed and `allow_failure` is false; the folder is written all the same.
     """
-    result = CodeGenEvalResult.from_run(_at_its_end(state.run, conversation), samples or {})
+    result = CodeGenEvalResult.from_run(_at_its_end(state.run, conversation), samples)
     folder = result.save(folder_for(result, save_to))
     Deck("Report", (folder / "report.html").read_text())
     if not result.success and not allow_failure:

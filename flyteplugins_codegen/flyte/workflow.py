@@ -13,6 +13,7 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte import tasks
+from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.run import Run
@@ -30,9 +31,10 @@ class Judged(NamedTuple):
 
 
 @dynamic
+@readable_errors
 def begin(
     state: RunState,
-    samples: dict[str, FlyteFile] | None,
+    samples: dict[str, FlyteFile],
     solution: SolutionDraft,
     tests: TestsDraft,
     conversation: list[FlyteFile],
@@ -44,14 +46,14 @@ def begin(
 
 
 @dynamic
-def advance(state: RunState, samples: dict[str, FlyteFile] | None, conversation: list[FlyteFile]) -> Judged:
+@readable_errors
+def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[FlyteFile]) -> Judged:
     """Take the run from where it stands to its end."""
     return _take_next_step(state, samples, conversation)
 
 
 def _take_next_step(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
     """The nodes of the next stage and of all that comes after it; the last state itself where there is none."""
-    _rich_traceback_omit = True  # as in `readable_errors`
     state = state.with_run(_with_certain_packages(state.run))
     action = next_action(state.run)
     if isinstance(action, Finish):
@@ -72,13 +74,15 @@ def _with_certain_packages(run: Run) -> Run:
 
 
 @workflow
+@readable_errors
 def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`, and what becomes of the result
     *,
     agent: AutoCoderAgent,
     prompt: str,
     schema: str = "",
     constraints: list[str] | None = None,
-    samples: dict[str, FlyteFile] | None = None,
+    samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; flytekit tells what is wrong with a file of
+    # a plain dict, and hides it behind an optional one's `None`
     inputs: dict[str, str] | None = None,
     outputs: dict[str, str] | None = None,
     examples: list[dict[str, Any]] | None = None,
@@ -133,11 +137,13 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
 
 
 @workflow
+@readable_errors
 def generate(  # noqa: PLR0913 - a command line is flat: one option for each argument and setting
     *,
     prompt: str,
     model: str,
-    samples: dict[str, FlyteFile] | None = None,
+    samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; flytekit tells what is wrong with a file of
+    # a plain dict, and hides it behind an optional one's `None`
     inputs: dict[str, str] | None = None,
     outputs: dict[str, str] | None = None,
     examples: list[dict[str, Any]] | None = None,
@@ -171,7 +177,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         samples: data to work on, a JSON object of name to path; each is a file input of the solution
         inputs: further inputs by name and type (str int float bool file directory)
         outputs: outputs by name and type (those, and datetime timedelta)
-        examples: cases that must hold, a JSON list of objects with "inputs" and "outputs"; an input left out is its sample
+        examples: cases that must hold, a JSON list of {inputs, outputs}; inputs left out are the samples
         tests: pytest source of your own that must pass, importing from `solution`
         schema: free text about formats and structures, shown to the model as it is
         constraints: requirements, one sentence each
