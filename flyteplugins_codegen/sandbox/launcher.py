@@ -61,7 +61,9 @@ _INT: Final = re.compile(r"[+-]?[0-9]+\Z")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _HEXADECIMAL: Final = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+\Z")
 _SPECIAL: Final = re.compile(r"(?:[+-]?(?:inf|infinity)|nan)\Z", re.IGNORECASE)
-_MISPLACED_UNDERSCORE: Final = re.compile(r"(?<![0-9a-fA-FxX])_|_(?![0-9a-fA-F])")
+# Between two digits, or between the prefix 0x and a digit.
+_STRAY_UNDERSCORE: Final = re.compile(r"(?<![0-9])_|_(?![0-9])")
+_STRAY_HEX_UNDERSCORE: Final = re.compile(r"(?<![0-9a-fA-FxX])_|_(?![0-9a-fA-F])")
 _DATETIME: Final = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d{1,2}):(\d\d):(\d\d)(?:[.,](\d+))?(Z|([+-])(\d\d):(\d\d))\Z", re.ASCII
 )
@@ -154,9 +156,9 @@ def _parse_float(text: str) -> float:
 def _is_go_float(text: str, digits: str) -> bool:
     if _SPECIAL.match(text):
         return True
-    if "_" in text and (_MISPLACED_UNDERSCORE.search(text) or text.lstrip("+-").startswith("_")):
-        return False
-    return bool(_DECIMAL.match(digits) or _HEXADECIMAL.match(digits))
+    if _HEXADECIMAL.match(digits):
+        return not _STRAY_HEX_UNDERSCORE.search(text)
+    return bool(_DECIMAL.match(digits)) and not _STRAY_UNDERSCORE.search(text)
 
 
 def _from_digits(digits: str) -> float:
@@ -376,12 +378,17 @@ def _argument(path: Path, type_name: str) -> str:
         return str(path)
     text = path.read_bytes().decode()
     argument = text if type_name == "str" else _canonical(parse_value(text, type_name), type_name)
-    if "\0" in argument or len(argument.encode()) > _LONGEST_ARGUMENT_BYTES:
-        raise ValueError(
-            f"a text of {len(argument)} characters cannot be an argument of a command (at most "
-            f"{_LONGEST_ARGUMENT_BYTES} bytes, no NUL); declare the input as a file"
-        )
+    check_argument(argument)
     return argument
+
+
+def check_argument(text: str) -> None:
+    """Refuse, with ValueError, a text that Linux does not pass as an argument of a command."""
+    if "\0" in text or len(text.encode()) > _LONGEST_ARGUMENT_BYTES:
+        raise ValueError(
+            f"a text of {len(text)} characters cannot be an argument of a command (at most {_LONGEST_ARGUMENT_BYTES} "
+            "bytes, no NUL); declare the input as a file"
+        )
 
 
 def _canonical(value: Any, type_name: str) -> str:

@@ -13,13 +13,12 @@ from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbo
 from flyteplugins_codegen.sandbox.failure_text import decoded, failure_text
 from flyteplugins_codegen.sandbox.limit_causes import limit_cause
 from flyteplugins_codegen.sandbox.python_errors import syntax_cause
+from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
 from flyteplugins_codegen.sandbox.suite_evidence import Evidence, read_evidence
 from flyteplugins_codegen.sandbox.suite_verdict import judge_suite, missing_tests
 
 _RUNNER: Final = Path(__file__).with_name("runner.py")
 _MAX_OUTPUT_CHARS: Final = 4_000
-# Sets print in the order of their hashes: a fixed seed gives a failure the same text at every run.
-STEADY_ENVIRONMENT: Final = (("PYTHONHASHSEED", "0"), ("PYTHONDONTWRITEBYTECODE", "1"))
 
 
 def run_suite(
@@ -79,7 +78,7 @@ def _job(solution_code: str, test_code: str, nonce: str, limits: Limits) -> Job:
             "solution.py": solution_code.encode(),
             "test_solution.py": test_code.encode(),
         },
-        env=dict(STEADY_ENVIRONMENT),
+        env=STEADY_ENVIRONMENT,
         stdin=f"{nonce}\n".encode(),
         limits=limits,
     )
