@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import shutil
+import tempfile
+import uuid
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import Field
 
+from flyteplugins_codegen.environment.layers import install
+from flyteplugins_codegen.errors import OutputError, SandboxError, SolutionFailedError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
-from flyteplugins_codegen.models.settings import Resources, SandboxKind
+from flyteplugins_codegen.models.report import Cause, ScriptRun
+from flyteplugins_codegen.models.settings import CacheMode, Resources, SandboxKind
+from flyteplugins_codegen.sandbox.contract import Limits
+from flyteplugins_codegen.sandbox.launcher import is_simple, parse_output
+from flyteplugins_codegen.sandbox.opening import open_sandbox
+from flyteplugins_codegen.sandbox.outputs import Output
+from flyteplugins_codegen.sandbox.script import ScriptJob, lay_out_values, run_script
+from flyteplugins_codegen.store import cache_dir, digest
+
+T = TypeVar("T")
+
+_CHUNK_BYTES = 1 << 20
+_NO_TIMEOUT_S = 7 * 24 * 3600.0
 
 
 class ExecutionOptions(Value):
@@ -22,20 +40,115 @@ class ExecutionOptions(Value):
     env_vars: dict[str, str] = Field(default_factory=dict)
     retries: int = 0
 
+    @property
+    def limits(self) -> Limits:
+        """The sandbox's limits. A finished solution may take as long as it needs where `timeout_s` sets no end."""
+        defaults = Limits()
+        return Limits(
+            wall_s=self.timeout_s or _NO_TIMEOUT_S,
+            memory_mib=self.resources.memory_mib if self.resources else defaults.memory_mib,
+        )
+
+
+def execute_remembered(
+    bundle: SolutionBundle, values: Mapping[str, Any], options: ExecutionOptions, cache: CacheMode
+) -> dict[str, Any]:
+    """As `execute_solution`, with the outputs kept by content: the same code on the same values is not run twice.
+
+    `auto` takes what an earlier run left, `override` runs anew and replaces it, `disable` neither takes nor leaves.
+    """
+    laid_out = lay_out_values(bundle.inputs, values)
+    key = uuid.uuid4().hex if cache == "disable" else _key(bundle, laid_out, options)
+    folder = cache_dir() / "outputs" / key[:2] / key
+    if cache == "override":
+        shutil.rmtree(folder, ignore_errors=True)
+    if not folder.is_dir():
+        execute_solution(bundle, values, folder, options)
+    return {name: _kept(folder / name, kind) for name, kind in bundle.outputs.items()}
+
 
 def execute_solution(
     bundle: SolutionBundle, values: Mapping[str, Any], folder: Path, options: ExecutionOptions
-) -> dict[str, Any]:
-    """Run the solution in the sandbox and return its outputs by name, in declared order.
+) -> None:
+    """Run the solution in the sandbox; its outputs appear below `folder` by name, all together or not at all.
 
-    `values` holds every declared input: plain values, and paths for files and directories. Simple outputs come back as
-    Python values, files and directories as paths below `folder`, which is made; outputs appear there whole or not at
-    all.
+    `values` holds every declared input: plain values, and paths for files and directories. Simple outputs are kept as
+    the text that a cluster reads.
 
     Raises:
         InterfaceError: an input is missing, unknown or not of its type.
         SolutionFailedError: the script ended with an error; the message ends with its stderr.
-        OutputError: an output is missing or not of its type; never a half result.
+        OutputError: an output is missing or not of its type.
         SandboxError: the sandbox failed; the program is not to blame.
     """
-    raise NotImplementedError
+    job = ScriptJob(
+        solution=bundle.code,
+        inputs=bundle.inputs,
+        outputs=bundle.outputs,
+        values=values,
+        case=f"the inputs of {bundle.name!r}",
+        limits=options.limits,
+        env=options.env_vars,
+    )
+    environment = install(bundle.lock)
+    with open_sandbox(options.sandbox, environment=environment) as sandbox:
+        run, outputs = with_retries(lambda: run_script(sandbox, job), options.retries)
+        if run.cause is not None:
+            raise _failure(bundle, run, run.cause)
+        _keep(outputs, folder)
+
+
+def with_retries(attempt: Callable[[], T], retries: int) -> T:
+    """The attempt's value; a sandbox that failed itself is tried again, a program that failed is not."""
+    try:
+        return attempt()
+    except SandboxError:
+        if retries < 1:
+            raise
+    return with_retries(attempt, retries - 1)
+
+
+def _failure(bundle: SolutionBundle, run: ScriptRun, cause: Cause) -> OutputError | SolutionFailedError:
+    kind = OutputError if cause.kind in {"missing_output", "invalid_output"} else SolutionFailedError
+    stderr = run.stderr.strip()
+    told = f"\nIts stderr:\n{stderr}" if stderr else "\nIt wrote nothing to stderr."
+    return kind(f"solution {bundle.name!r}: {cause.kind.replace('_', ' ')}: {cause.message}{told}")
+
+
+def _keep(outputs: Mapping[str, Output], folder: Path) -> None:
+    """Copy aside, then rename: a folder that is there is whole, and another process that was first has won."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".outputs-"))
+    try:
+        for name, output in outputs.items():
+            output.copy_to(aside / name)
+        aside.chmod(0o755)
+        aside.rename(folder)
+    except OSError:
+        shutil.rmtree(aside, ignore_errors=True)
+        if not folder.is_dir():
+            raise
+
+
+def _kept(path: Path, kind: str) -> Any:
+    return parse_output(path.read_bytes(), kind) if is_simple(kind) else path
+
+
+def _key(bundle: SolutionBundle, laid_out: Mapping[str, Path | bytes], options: ExecutionOptions) -> str:
+    contents = [[name, _content(value)] for name, value in laid_out.items()]
+    interface = [list(bundle.inputs.items()), list(bundle.outputs.items())]
+    return digest(bundle.code, bundle.lock.digest, interface, contents, options.env_vars)
+
+
+def _content(value: Path | bytes) -> str:
+    """The digest of what an input holds: of a folder, its files' relative names and contents."""
+    if isinstance(value, bytes):
+        return digest(value)
+    files = sorted(entry for entry in value.rglob("*") if entry.is_file()) if value.is_dir() else [value]
+    sha = hashlib.sha256()
+    for file in files:
+        sha.update(f"{file.relative_to(value)}\0{file.stat().st_size}\0".encode())
+        with file.open("rb") as stream:
+            while chunk := stream.read(_CHUNK_BYTES):
+                sha.update(chunk)
+    return sha.hexdigest()

@@ -1,0 +1,221 @@
+"""Stage `run_tests`: everything that can judge a candidate, in a sandbox, two at a time."""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import JsonValue
+
+from flyteplugins_codegen.environment.layers import combine, install
+from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, resolve
+from flyteplugins_codegen.environment.packages import requirements_of
+from flyteplugins_codegen.errors import CodegenError, PackageError
+from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
+from flyteplugins_codegen.models.report import SAMPLES_CASE, Cause, ScriptRun, SuiteOrigin, SuiteReport, TestReport
+from flyteplugins_codegen.models.request import Example
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.sandbox.contract import Limits, Sandbox
+from flyteplugins_codegen.sandbox.expectations import expect_outputs
+from flyteplugins_codegen.sandbox.opening import open_sandbox
+from flyteplugins_codegen.sandbox.python_errors import syntax_cause
+from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
+from flyteplugins_codegen.sandbox.suite import run_suite
+from flyteplugins_codegen.source.declared_tests import declared_tests
+from flyteplugins_codegen.stages.attempts import with_last
+from flyteplugins_codegen.stages.execute import with_retries
+from flyteplugins_codegen.stages.outcome import count_tests
+from flyteplugins_codegen.stages.progress import stage
+from flyteplugins_codegen.stages.remember import remember
+
+_WORKERS = 2
+_TIMEOUT_S = 120.0
+"""Wall seconds for a script or a suite while a candidate is judged, where the agent sets none."""
+
+
+def run_tests(run: Run, samples: Mapping[str, Path]) -> Run:
+    """Judge the newest candidate: the examples, the user's tests, the script on the samples, the generated tests.
+
+    Raises:
+        SandboxError: the sandbox failed more often than `sandbox_retries` allows, or this machine offers none.
+        IndexUnavailableError: what the tests need could not be installed by fault of the machine.
+    """
+    last = run.attempts[-1]
+    if last.environment is None:
+        raise CodegenError(f"attempt {last.number} has no environment; build_environment comes first")
+    with stage("run tests") as note:
+        report = remember(
+            run.settings, "reports", _key(run, last.environment), TestReport, lambda: _judge(run, samples)
+        )
+        note.detail = _told(report)
+        return with_last(run, report=report, cause=report.causes[0] if report.causes else None)
+
+
+def _key(run: Run, lock: EnvironmentLock) -> list[Any]:
+    """All that a verdict depends on: the candidate, what judges it, and what it runs in."""
+    candidate, settings, request = run.attempts[-1].candidate, run.settings, run.request
+    return [
+        candidate.solution.code,
+        candidate.tests,
+        request.model_dump(mode="json", exclude={"prompt", "constraints", "schema_text"}),
+        [lock.digest, *RUNNER_REQUIREMENTS],
+        settings.model_dump(mode="json", include={"sandbox", "timeout_s", "resources", "env_vars"}),
+    ]
+
+
+def _told(report: TestReport) -> str:
+    passed, expected = count_tests(report)
+    scripts = f"script on {len(report.runs)} case{'' if len(report.runs) == 1 else 's'}"
+    told = f"{passed} of {expected} tests passed" if expected else scripts
+    return told if report.passed else f"{told}; {report.causes[0].kind.replace('_', ' ')}" if report.causes else told
+
+
+def _judge(run: Run, samples: Mapping[str, Path]) -> TestReport:
+    flaw = syntax_cause(run.attempts[-1].candidate.solution.code, "solution.py")
+    if flaw is not None:
+        return TestReport(build_cause=flaw)
+    with ExitStack() as stack:
+        try:
+            bench = stack.enter_context(_opened(run))
+        except PackageError as error:
+            cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
+            return TestReport(build_cause=cause)
+        pool = stack.enter_context(ThreadPoolExecutor(_WORKERS))
+        scripts = [pool.submit(case) for case in _script_cases(run, samples, bench)]
+        suites = [pool.submit(case) for case in _suite_cases(run, bench)]
+        return TestReport(
+            runs=tuple(case.result() for case in scripts),
+            suites=tuple(case.result() for case in suites),
+            isolation=bench.isolation,
+        )
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """Where a candidate is judged: scripts see what they declare, suites also what tests need."""
+
+    scripts: Sandbox
+    suites: Sandbox
+    limits: Limits
+    folder: Path
+
+    @property
+    def isolation(self) -> tuple[str, ...]:
+        return (self.scripts.kind,)
+
+
+@contextmanager
+def _opened(run: Run) -> Iterator[_Bench]:
+    settings, lock = run.settings, run.attempts[-1].environment
+    assert lock is not None  # noqa: S101 - run_tests has looked
+    resources, defaults = settings.resources, Limits()
+    limits = Limits(
+        wall_s=settings.timeout_s or _TIMEOUT_S,
+        memory_mib=resources.memory_mib if resources else defaults.memory_mib,
+    )
+    own = install(lock)
+    with (
+        open_sandbox(settings.sandbox, environment=own) as scripts,
+        open_sandbox(settings.sandbox, environment=_for_tests(run, lock, own)) as suites,
+        tempfile.TemporaryDirectory(prefix="codegen-examples-") as folder,
+    ):
+        yield _Bench(scripts=scripts, suites=suites, limits=limits, folder=Path(folder))
+
+
+def _for_tests(run: Run, lock: EnvironmentLock, own: InstalledEnvironment) -> InstalledEnvironment:
+    """The solution's environment, what its tests import beside it, and the runner's own packages ahead of both."""
+    sources = [source for source in (run.request.tests, run.attempts[-1].candidate.tests) if source]
+    wanted = set(lock.packages)
+    for source in sources:
+        if syntax_cause(source, "test_solution.py") is None:
+            wanted |= set(requirements_of(source, ()))
+    extra = wanted - set(lock.packages) - {"pytest"}
+    if extra:
+        own = install(resolve([*lock.packages, *extra]))
+    # First, so that no package of a candidate's choosing stands in for the runner's.
+    return combine(install(resolve(RUNNER_REQUIREMENTS)), own)
+
+
+def _script_cases(run: Run, samples: Mapping[str, Path], bench: _Bench) -> list[Callable[[], ScriptRun]]:
+    """The user's examples, then the contract run on the samples where these are all the inputs there are."""
+    request = run.request
+    cases = [
+        _script_case(run, samples, bench, f"example {number}", example)
+        for number, example in enumerate(request.examples, 1)
+    ]
+    if set(request.inputs) <= set(samples):
+        cases.append(_script_case(run, samples, bench, SAMPLES_CASE, None))
+    return cases
+
+
+def _script_case(
+    run: Run, samples: Mapping[str, Path], bench: _Bench, case: str, example: Example | None
+) -> Callable[[], ScriptRun]:
+    request, candidate = run.request, run.attempts[-1].candidate
+    values: dict[str, Any] = dict(samples)
+    for name, value in (example.inputs if example else {}).items():
+        values[name] = _as_value(bench.folder / case.replace(" ", "-"), name, request.inputs[name], value)
+    job = ScriptJob(
+        solution=candidate.solution.code,
+        inputs=request.inputs,
+        outputs=request.outputs,
+        values=values,
+        case=case,
+        limits=bench.limits,
+        env=run.settings.env_vars,
+    )
+
+    def judged() -> ScriptRun:
+        ran, outputs = with_retries(lambda: run_script(bench.scripts, job), run.settings.sandbox_retries)
+        if ran.cause is not None or example is None:
+            return ran
+        return ran.model_copy(update={"cause": expect_outputs(outputs, example.outputs, request.outputs)})
+
+    return judged
+
+
+def _as_value(folder: Path, name: str, kind: str, value: JsonValue) -> Any:
+    """An example's value as the script gets it: files and directories are written out."""
+    if kind == "file":
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_bytes(_content(value))
+        return folder / name
+    if kind == "directory" and isinstance(value, dict):
+        (folder / name).mkdir(parents=True)
+        for file_name, content in value.items():
+            (folder / name / Path(file_name).name).write_bytes(_content(content))
+        return folder / name
+    return value
+
+
+def _content(value: JsonValue) -> bytes:
+    if isinstance(value, dict):
+        return base64.b64decode(str(value["base64"]))
+    return str(value).encode()
+
+
+def _suite_cases(run: Run, bench: _Bench) -> list[Callable[[], SuiteReport]]:
+    candidate = run.attempts[-1].candidate
+    sources: list[tuple[SuiteOrigin, str | None]] = [("user", run.request.tests)]
+    if not run.settings.skip_tests:
+        sources.append(("generated", candidate.tests))
+    return [_suite_case(run, bench, origin, source) for origin, source in sources if source]
+
+
+def _suite_case(run: Run, bench: _Bench, origin: SuiteOrigin, source: str) -> Callable[[], SuiteReport]:
+    code = run.attempts[-1].candidate.solution.code
+    expected = declared_tests(source) if syntax_cause(source, "test_solution.py") is None else ()
+
+    def judged() -> SuiteReport:
+        return with_retries(
+            lambda: run_suite(bench.suites, code, source, expected=expected, origin=origin, limits=bench.limits),
+            run.settings.sandbox_retries,
+        )
+
+    return judged
