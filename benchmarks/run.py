@@ -45,20 +45,19 @@ def _read_arguments(words: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _bench(peer: PeerEnvironments, home: Path) -> Bench:
-    path = {"PATH": f"{Path(sys.executable).parent}:{os.defpath}:/usr/sbin", "LANG": "C.UTF-8"}
+    # The machine's own settings stay: where its index is, how it is reached.
+    surroundings = {**os.environ, "OPENAI_API_KEY": "none"}
     peer_environment = {
-        **path,
+        **surroundings,
         "HOME": str(home / "peer"),
-        "OPENAI_API_KEY": "none",
         # Its client would fetch a price list from the network otherwise.
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "PEER_SANDBOX_BIN": str(peer.sandbox_bin),
         "PEER_FULL_SANDBOX_BIN": str(peer.full_sandbox_bin),
     }
     our_environment = {
-        **path,
+        **surroundings,
         "HOME": str(home / "ours"),
-        "OPENAI_API_KEY": "none",
         "FLYTE_CODEGEN_CACHE": str(home / "ours" / "cache"),
     }
     for folder in ("peer", "ours"):
