@@ -17,7 +17,7 @@ _MOST_TOP_VALUES = 10
 _FEW_VALUES = 20
 _MANY_CATEGORIES = 1000
 _MOST_SHOWN_CATEGORIES = 12
-_MERGE_ROWS = 1 << 16
+_MOST_PENDING = 256
 
 
 class Highlight(NamedTuple):
@@ -130,7 +130,7 @@ class _ValueCounts:
         self._most_bytes = most_bytes
         self._merged: pa.Table | None = None
         self._pending: list[pa.Table] = []
-        self._pending_rows = 0
+        self._pending_bytes = 0
         self._is_over = False
 
     def add(self, valid: pa.Array) -> pa.Array | None:
@@ -140,9 +140,9 @@ class _ValueCounts:
         counts = pc.value_counts(valid)
         values = counts.field("values")
         self._pending.append(pa.table({"value": values, "count": counts.field("counts")}))
-        self._pending_rows += len(values)
-        # Merging only when as much is pending as is merged keeps the whole work near linear.
-        if self._pending_rows >= max(_MERGE_ROWS, self._merged.num_rows if self._merged else 0):
+        self._pending_bytes += self._pending[-1].nbytes
+        # Merging only when about as much is pending as may be merged keeps the whole work near linear.
+        if self._pending_bytes >= self._most_bytes // 2 or len(self._pending) >= _MOST_PENDING:
             self._merge()
         return values
 
@@ -165,7 +165,7 @@ class _ValueCounts:
         if not self._pending:
             return
         tables = [*([self._merged] if self._merged is not None else []), *self._pending]
-        self._pending, self._pending_rows = [], 0
+        self._pending, self._pending_bytes = [], 0
         if len(tables) > 1:
             summed = pa.concat_tables(tables).group_by("value").aggregate([("count", "sum")])
             tables = [summed.select(["value", "count_sum"]).rename_columns(["value", "count"])]

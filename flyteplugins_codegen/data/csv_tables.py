@@ -18,7 +18,7 @@ from flyteplugins_codegen.data.tables import Source, Table, unique_names
 T = TypeVar("T")
 
 # As many bytes decide the types at first, and are in memory at once.
-_BLOCK_BYTES = 4 << 20
+_BLOCK_BYTES = 2 << 20
 _MOST_HEADER_BYTES = 4 << 20
 _MOST_RESTARTS = 16
 _MOST_NAMES_IN_NOTE = 10
@@ -67,8 +67,10 @@ def fold_csv(source: Source, content: Content, fold: Callable[[Table], T]) -> T:
     head = _head(source, content.encoding)
     delimiter = sniff_delimiter(head, source.path.suffix.lower())
     rows = first_rows(head, delimiter)
-    if not rows:
+    if not head.strip("\ufeff \t\r\n"):
         raise source.error("holds nothing but blank lines", "pass a file that holds some data")
+    if not rows:
+        raise source.error("begins with no row of CSV that can be read", _REMEDY)
     notes = _notes_on(rows, delimiter)
     names = tuple(unique_names(rows[0], notes))
     if len(rows) == 1 and source.path.stat().st_size < HEAD_BYTES:

@@ -184,19 +184,26 @@ def _text_format(head: str, claim: Format | None, suffix: str) -> tuple[Format, 
 
 
 def _json_format(start: str, claim: Format | None) -> Literal["json", "jsonl"] | None:
-    """What text that begins like this is; None for no JSON. JSON Lines: its first line is a whole object."""
+    """What text that begins like this is; None for no JSON. JSON Lines: its first line is a whole value, and more come.
+
+    A single object is JSON Lines only where the name says so.
+    """
     if not start.startswith(("{", "[")):
         return None
+    first, _, rest = start.partition("\n")
     if claim == "jsonl" and start[0] == "{":
         return "jsonl"
-    first, _, rest = start.partition("\n")
-    try:
-        whole = isinstance(json.loads(first), dict)
-    except (ValueError, RecursionError):
-        whole = False
-    if whole:
-        return "jsonl" if rest.lstrip()[:1] == "{" else "json"
+    if _is_json(first):
+        return "jsonl" if rest.lstrip()[:1] == start[0] else "json"
     # An opening bracket alone is JSON only if what follows can be: `[draft] notes` and `{x}, {y}` are text.
     following = start[1:].lstrip()[:1]
     allowed = '"}' if start[0] == "{" else '"{[]-0123456789tfn'
     return "json" if following in allowed else None
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -43,6 +43,16 @@ def fold_json(source: Source, content: Content, fold: Callable[[Table], T]) -> T
     return fold(Table(schema, _batches(_records(source, content), schema), notes))
 
 
+def check_document(source: Source, content: Content) -> None:
+    """Refuse a document that is no JSON, unless it is too large to be read whole. Raises SampleError."""
+    if content.format != "json" or source.path.stat().st_size > _MOST_CHARACTERS_OF_AN_ELEMENT:
+        return
+    try:
+        json.loads(source.path.read_text(encoding=content.encoding))
+    except (ValueError, RecursionError) as error:
+        raise source.error(f"is no JSON ({error})", _REMEDY) from error
+
+
 def _kinds(records: Iterator[dict[str, Any]]) -> dict[str, set[str]]:
     kinds: dict[str, set[str]] = {}
     for record in records:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.data.tables import Table
 
 # Values are counted exactly as long as all columns together keep no more than this.
-_MOST_TRACKED_BYTES = 96 << 20
-_FEWEST_TRACKED_BYTES = 1 << 20
+_MOST_TRACKED_BYTES = 16 << 20
+_FEWEST_TRACKED_BYTES = 1 << 14
 _MOST_CELLS = 4000
 _MOST_HIGHLIGHTED_COLUMNS = 32
 _EXCERPT_CHARACTERS = 1500
@@ -45,13 +45,15 @@ def profile_sample(name: str, path: Path, max_sample_rows: int = 100) -> SampleP
 
 def _of_table(base: SampleProfile, path: Path, content: Content, max_sample_rows: int) -> SampleProfile:
     # These import pyarrow, which most users of this module never need.
-    from flyteplugins_codegen.data.json_tables import NotRecordsError
+    from flyteplugins_codegen.data.json_tables import NotRecordsError, check_document
     from flyteplugins_codegen.data.readers import fold_table
     from flyteplugins_codegen.data.tables import Source
 
+    source = Source(base.name, path)
     try:
-        found = fold_table(Source(base.name, path), content, lambda table: _summary(table, max_sample_rows))
+        found = fold_table(source, content, lambda table: _summary(table, max_sample_rows))
     except NotRecordsError:
+        check_document(source, content)
         return _of_text(base, path, content, "a JSON document, no list of records")
     return base.model_copy(update={**found, "notes": (*base.notes, *found["notes"])})
 
