@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _LOGGER = "flyteplugins_codegen"
 _NAME_WIDTH = 18
-_MARKS = {"finished": ("✓", "green"), "failed": ("✗", "red")}
+# A stage that came to its end may have found a failure: its detail says so, not its mark.
+_MARKS = {"finished": ("•", "green"), "failed": ("✗", "red")}
 
 
 @contextlib.contextmanager

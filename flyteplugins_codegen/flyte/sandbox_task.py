@@ -67,6 +67,8 @@ class SandboxTask(ContainerTask):
         self.options = options or ExecutionOptions()
         self.cache = cache
         self.defaults = {name: _native(bundle.inputs[name], value) for name, value in (defaults or {}).items()}
+        # What `pyflyte run task.py NAME --help` shows.
+        self.__doc__ = f"The solution {bundle.name!r}. Its outputs: {_listed(bundle.outputs)}."
         resources = _flyte_resources(self.options.resources)
         super().__init__(
             name=bundle.name,
@@ -114,6 +116,7 @@ class SandboxTask(ContainerTask):
         )
         return cls(bundle, **task)
 
+    @readable_errors
     def local_execute(self, ctx: FlyteContext, **kwargs: Any) -> Any:
         """As flytekit does it, but for its local cache, which knows a file by its path and not by its content."""
         literals = translate_inputs_to_literals(
@@ -144,6 +147,10 @@ def _native(kind: TypeName, value: Any) -> Any:
     if kind in {"file", "directory"} and isinstance(value, str | Path):
         return PYTHON_TYPES[kind](str(value))
     return value
+
+
+def _listed(declared: Mapping[str, TypeName]) -> str:
+    return ", ".join(f"{name} ({kind})" for name, kind in declared.items()) or "none"
 
 
 def _command(bundle: SolutionBundle) -> list[str]:

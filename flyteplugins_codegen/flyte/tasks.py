@@ -18,13 +18,14 @@ from pydantic import ValidationError
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.errors import CodegenError, NotSuccessfulError, SettingsError
 from flyteplugins_codegen.flyte.caching import cached_by_code, choose_salt
+from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.state import RunState, read_calls, sample_paths, without_messages, write_calls
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
 from flyteplugins_codegen.result import CodeGenEvalResult
-from flyteplugins_codegen.stages import build, context, draft
+from flyteplugins_codegen.stages import build, context
 from flyteplugins_codegen.stages import repair as repairing
 from flyteplugins_codegen.stages import test as testing
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
@@ -156,8 +157,7 @@ def infer_schemas(state: RunState) -> RunState:
 @readable_errors
 def write_solution(state: RunState) -> SolutionWritten:
     """Ask the model for plan, script and packages."""
-    run = state.run
-    written = run_blocking(draft.write_solution(run.settings, run.request, run.context))
+    written = draft_solution(state)
     accounted = written.model_copy(update={"calls": without_messages(written.calls)})
     return SolutionWritten(accounted, write_calls(written.calls))
 
@@ -166,8 +166,7 @@ def write_solution(state: RunState) -> SolutionWritten:
 @readable_errors
 def write_tests(state: RunState) -> TestsWritten:
     """Ask the model for tests, from the request and the data alone."""
-    run = state.run
-    written = run_blocking(draft.write_tests(run.settings, run.request, run.context))
+    written = draft_tests(state)
     accounted = written.model_copy(update={"calls": without_messages(written.calls)})
     return TestsWritten(accounted, write_calls(written.calls))
 
