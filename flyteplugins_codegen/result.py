@@ -8,12 +8,13 @@ from typing import Annotated, Any
 
 from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
 from flyteplugins_codegen.environment.containers import image_name
 from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
 from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
 from flyteplugins_codegen.flyte.task_module import render_task_module
+from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
 from flyteplugins_codegen.models.conversation import ModelCall
@@ -51,7 +52,7 @@ DeclaredTypes = Annotated[
 """Types by name on the wire, real types to the caller: `result.declared_outputs["total"] is float`."""
 
 
-class CodeGenEvalResult(BaseModel):
+class CodeGenEvalResult(Value):
     """The outcome of `AutoCoderAgent.generate()`. Crosses Flyte task boundaries; JSON keeps everything.
 
     `success` means: every example and test of the user's passed, the script ran on the samples and left every
@@ -59,7 +60,7 @@ class CodeGenEvalResult(BaseModel):
     happened to it; `calls` accounts for every model call, `conversation_history` has every message of every call.
     """
 
-    model_config = ConfigDict(frozen=True, ignored_types=(BothWays,), protected_namespaces=())
+    model_config = ConfigDict(ignored_types=(BothWays,), protected_namespaces=())
 
     plan: CodePlan | None = None
     solution: CodeSolution

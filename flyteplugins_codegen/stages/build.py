@@ -1,11 +1,14 @@
-"""Stage `build_environment`: what the newest candidate needs, resolved to exact distributions."""
+"""Stage `build_environment`: what the newest candidate needs, resolved to exact distributions and installed."""
 
 from __future__ import annotations
 
-from flyteplugins_codegen.environment.lock import resolve
+from concurrent.futures import ThreadPoolExecutor
+
+from flyteplugins_codegen.environment.layers import install
+from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, resolve
 from flyteplugins_codegen.environment.packages import requirements_of
 from flyteplugins_codegen.errors import PackageError
-from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
 from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.stages.attempts import with_last
@@ -13,7 +16,7 @@ from flyteplugins_codegen.stages.progress import stage
 
 
 def build_environment(run: Run) -> Run:
-    """Resolve the candidate's packages and third-party imports; nothing is installed yet.
+    """Resolve the candidate's packages and third-party imports, and install them beside the test runner's own.
 
     A package that is unknown, forbidden or in conflict fails the candidate, and is told in its report.
 
@@ -24,6 +27,7 @@ def build_environment(run: Run) -> Run:
     with stage("build environment") as note:
         try:
             lock = _resolved(run, last)
+            install_for_tests(lock)
         except PackageError as error:
             note.detail = f"no such environment: {error.package or 'conflict'}"
             cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
@@ -40,6 +44,16 @@ def _resolved(run: Run, last: Attempt) -> EnvironmentLock:
         # Told by the stage that runs it; the packages that the reply names are all there is to know.
         wanted = requirements_of("", solution.packages, run.settings.base_packages)
     return resolve(wanted, system_packages=solution.system_packages)
+
+
+def install_for_tests(lock: EnvironmentLock) -> tuple[InstalledEnvironment, InstalledEnvironment]:
+    """The solution's environment and the test runner's, both made at once where they are not there yet.
+
+    Raises PackageError, IndexUnavailableError.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        runner = pool.submit(lambda: install(resolve(RUNNER_REQUIREMENTS)))
+        return install(lock), runner.result()
 
 
 def _told(lock: EnvironmentLock) -> str:

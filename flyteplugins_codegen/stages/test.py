@@ -29,6 +29,7 @@ from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
 from flyteplugins_codegen.sandbox.suite import run_suite
 from flyteplugins_codegen.source.declared_tests import declared_tests
 from flyteplugins_codegen.stages.attempts import with_last
+from flyteplugins_codegen.stages.build import install_for_tests
 from flyteplugins_codegen.stages.execute import with_retries
 from flyteplugins_codegen.stages.outcome import count_tests
 from flyteplugins_codegen.stages.progress import stage
@@ -119,27 +120,26 @@ def _opened(run: Run) -> Iterator[_Bench]:
         wall_s=settings.timeout_s or _TIMEOUT_S,
         memory_mib=resources.memory_mib if resources else defaults.memory_mib,
     )
-    own = install(lock)
+    own, runner = install_for_tests(lock)
+    # The runner's first, so that no package of a candidate's choosing stands in for one of them.
+    with_tests = combine(runner, _with_test_imports(run, lock, own))
     with (
         open_sandbox(settings.sandbox, environment=own) as scripts,
-        open_sandbox(settings.sandbox, environment=_for_tests(run, lock, own)) as suites,
+        open_sandbox(settings.sandbox, environment=with_tests) as suites,
         tempfile.TemporaryDirectory(prefix="codegen-examples-") as folder,
     ):
         yield _Bench(scripts=scripts, suites=suites, limits=limits, folder=Path(folder))
 
 
-def _for_tests(run: Run, lock: EnvironmentLock, own: InstalledEnvironment) -> InstalledEnvironment:
-    """The solution's environment, what its tests import beside it, and the runner's own packages ahead of both."""
+def _with_test_imports(run: Run, lock: EnvironmentLock, own: InstalledEnvironment) -> InstalledEnvironment:
+    """The solution's environment, with what its tests import beyond it."""
     sources = [source for source in (run.request.tests, run.attempts[-1].candidate.tests) if source]
     wanted = set(lock.packages)
     for source in sources:
         if syntax_cause(source, "test_solution.py") is None:
             wanted |= set(requirements_of(source, ()))
     extra = wanted - set(lock.packages) - {"pytest"}
-    if extra:
-        own = install(resolve([*lock.packages, *extra]))
-    # First, so that no package of a candidate's choosing stands in for the runner's.
-    return combine(install(resolve(RUNNER_REQUIREMENTS)), own)
+    return install(resolve([*lock.packages, *extra])) if extra else own
 
 
 def _script_cases(run: Run, samples: Mapping[str, Path], bench: _Bench) -> list[Callable[[], ScriptRun]]:

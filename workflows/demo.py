@@ -1,0 +1,100 @@
+"""The demo: a prompt and four years of daily weather become tested code, through real Flyte local execution.
+
+    make demo
+
+The model's replies come from a recording (hand-written, the first one with a real mistake), so that no key and no
+network are needed once the packages are installed. Everything else is real.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+SEATTLE = "workflows/data/seattle-weather.csv"
+NEW_YORK = "workflows/data/new-york-weather.csv"
+RECORDING = "workflows/weather.replay.jsonl"
+FOLDER = "demo/rainy-days"
+PROMPT = (
+    "Count the days with at least 1 mm of precipitation as rainy_days. Write monthly: one row for each month with "
+    "month (YYYY-MM), mean_temp (mean of the daily midpoints of temp_min and temp_max) and precipitation (sum), "
+    "rounded to one decimal."
+)
+OUTPUTS = {"rainy_days": "int", "monthly": "file"}
+
+
+def main() -> None:
+    """Generate, then run the solution on the sample and on a second file."""
+    os.chdir(ROOT)
+    _say("The job", PROMPT)
+    result = _generate()
+    if not result.success:
+        sys.exit(f"The demo failed: {result.error}\n{result.output}")
+    _say("Where it failed and how it was repaired", _history(result))
+    for place, file in (("Seattle, the sample", SEATTLE), ("New York, a second file", NEW_YORK)):
+        rainy_days, monthly = result.run(weather=file)
+        _say(place, f"rainy_days = {rainy_days}\n{_head(monthly)}")
+    _say("Run the solution again, without any model", f"pyflyte run {FOLDER}/task.py rainy_days --weather {NEW_YORK}")
+    _say("Run all of this again", _command_line())
+
+
+def _generate() -> Any:
+    # Imported here, so that the heading is on the screen before flytekit is loaded.
+    from flyteplugins_codegen.flyte.workflow import generate
+    from flyteplugins_codegen.terminal import show_progress
+
+    with show_progress(sys.stdout):
+        # "override": whoever runs the demo again wants to see it work, not what was kept.
+        generated = generate(
+            prompt=PROMPT,
+            model=f"replay:{RECORDING}",
+            samples={"weather": SEATTLE},
+            outputs=OUTPUTS,
+            name="rainy-days",
+            save_to=FOLDER,
+            cache="override",
+        )
+    return generated.result
+
+
+def _history(result: Any) -> str:
+    spent = (
+        f"{len(result.calls)} model calls, {result.total_input_tokens:,} tokens in, {result.total_output_tokens:,} out"
+    )
+    lines = [
+        f"{attempt.number}. {attempt.action.replace('_', ' ')}: {attempt.cause.message if attempt.cause else 'passed'}"
+        for attempt in result.attempt_history
+    ]
+    return "\n".join([*lines, spent])
+
+
+def _head(monthly: Any) -> str:
+    with Path(os.fspath(monthly)).open(newline="") as file:
+        rows = list(csv.reader(file))
+    shown = [f"{month:<10}{temperature:>10}{precipitation:>15}" for month, temperature, precipitation in rows[:4]]
+    return "\n".join([*shown, f"... {len(rows) - 1} months"])
+
+
+def _command_line() -> str:
+    return (
+        f'pyflyte run workflows/generate.py generate --prompt "{PROMPT}" \\\n'
+        f"""  --samples '{{"weather": "{SEATTLE}"}}' --outputs '{{"rainy_days": "int", "monthly": "file"}}' \\\n"""
+        f"  --model replay:{RECORDING}"
+    )
+
+
+def _say(heading: str, text: str) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    console.print(Text(f"\n{heading}", style="bold"))
+    console.print(Text(text), soft_wrap=True)
+
+
+if __name__ == "__main__":
+    main()
