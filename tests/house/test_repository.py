@@ -25,7 +25,7 @@ FORBIDDEN = {
     "a credential": ["sk-" + "ant-", "sk-" + "proj-", "BEGIN " + "PRIVATE KEY", "AKI" + "A"],
 }
 SILENCERS = re.compile(r"#\s*(?:noqa(?::\s*[A-Z0-9, ]+)?|type:\s*ignore(?:\[[\w,\s-]+\])?|pragma:[^#]*)(?P<rest>.*)$")
-REASON = re.compile(r"\W*[A-Za-z]{3,}")
+REASON = re.compile(r"\W*[a-zA-Z`]")
 
 
 @cache
