@@ -177,17 +177,24 @@ class _Scanner:
             try:
                 value, end = self._decoder.raw_decode(self._buffer, self._position)
             except (ValueError, RecursionError) as error:
+                fault = self._decoding_fault(error)
                 if not self._read_more():
-                    raise self.error(str(error)) from error
+                    raise fault from error
                 continue
             # A number at the very end of what is read may go on.
             if end < len(self._buffer) or not self._read_more():
                 self._position = end
                 return value
 
-    def error(self, what: str) -> Exception:
-        """The error for a fault at the current place."""
-        return self._source.error(f"is no JSON: near character {self._dropped + self._position}: {what}", _REMEDY)
+    def error(self, what: str, position: int | None = None) -> Exception:
+        """The error for a fault at the current place, or at another of what is read."""
+        number = self._dropped + (self._position if position is None else position) + 1
+        return self._source.error(f"is no JSON: at character {number}: {what}", _REMEDY)
+
+    def _decoding_fault(self, error: Exception) -> Exception:
+        if isinstance(error, json.JSONDecodeError):
+            return self.error(error.msg, error.pos)
+        return self.error(str(error))
 
     def _read_more(self) -> bool:
         """Drop what is consumed and read on, more at a time the longer a value is."""
