@@ -77,8 +77,9 @@ def _status(limits: Limits, ending: Ending, harvest: Harvest, *, full: bool) -> 
 
 
 def _ran_out_of_cpu(limits: Limits, ending: Ending, number: int) -> bool:
-    ended_by_it = number in {signal.SIGXCPU, signal.SIGKILL}
-    return ended_by_it and limits.cpu_s is not None and ending.cpu_s >= limits.cpu_s
+    if limits.cpu_s is None:
+        return False
+    return number == signal.SIGXCPU or (number == signal.SIGKILL and ending.cpu_s >= limits.cpu_s)
 
 
 def failure_message(watch: Watch, job: Job) -> str:

