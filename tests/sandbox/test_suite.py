@@ -1,0 +1,500 @@
+"""Suites judged from outside: honest ones by what they do, forged ones as failed, whatever they claim."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from flyteplugins_codegen.errors import SandboxError
+from flyteplugins_codegen.models.environment import InstalledEnvironment
+from flyteplugins_codegen.models.report import SuiteOrigin, SuiteReport
+from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
+from flyteplugins_codegen.sandbox.opening import open_sandbox
+from flyteplugins_codegen.sandbox.suite import run_suite
+from flyteplugins_codegen.source.declared_tests import declared_tests
+
+RIGHT = "def double(x):\n    return 2 * x\n"
+WRONG = "def double(x):\n    return 3 * x\n"
+TESTS = """
+import pytest
+from solution import double
+
+def test_zero():
+    assert double(0) == 0
+
+@pytest.mark.parametrize("x", [1, 2])
+def test_some(x):
+    assert double(x) == 2 * x
+
+class TestMore:
+    def test_negative(self):
+        assert double(-1) == -2
+"""
+
+
+@pytest.fixture(scope="session")
+def pytest_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pytest, compiled once, as an environment's layer is."""
+    from uv import find_uv_bin
+
+    folder = tmp_path_factory.mktemp("environment") / "packages"
+    command = [find_uv_bin(), "pip", "install", "--quiet", "--compile-bytecode", "--target", str(folder)]
+    subprocess.run([*command, "--python", sys.executable, "pytest"], check=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sandbox(pytest_folder: Path) -> Iterator[Sandbox]:
+    python = os.path.realpath(sys.executable)
+    environment = InstalledEnvironment(python=python, site_packages=(str(pytest_folder),), digest="pytest")
+    with open_sandbox("bubblewrap", environment=environment) as opened:
+        yield opened
+
+
+def judged(
+    sandbox: Sandbox, solution: str, tests: str = TESTS, origin: SuiteOrigin = "generated", wall_s: float = 20
+) -> SuiteReport:
+    return run_suite(
+        sandbox, solution, tests, expected=declared_tests(tests), origin=origin, limits=Limits(wall_s=wall_s)
+    )
+
+
+def kind(report: SuiteReport) -> str:
+    return report.cause.kind if report.cause else "passed"
+
+
+# --- honest -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_right_solution_passes_with_every_test_named(sandbox: Sandbox) -> None:
+    report = judged(sandbox, RIGHT)
+    assert report.cause is None
+    assert report.exit_code == 0
+    assert [test.name for test in report.tests] == [
+        "test_zero",
+        "test_some[1]",
+        "test_some[2]",
+        "TestMore::test_negative",
+    ]
+    assert {test.outcome for test in report.tests} == {"passed"}
+
+
+def test_a_wrong_solution_fails_with_the_assertion_explained(sandbox: Sandbox) -> None:
+    report = judged(sandbox, WRONG)
+    assert report.cause is not None
+    assert (report.cause.kind, report.cause.subject) == ("test_failed", "test_some[1]")
+    failed = next(test for test in report.tests if test.name == "test_some[1]")
+    assert failed.message == "assert 3 == (2 * 1)\n +  where 3 = double(1)"
+    assert failed.traceback == "test_solution.py:10: assert double(x) == 2 * x"
+    assert "2 more did not pass: test_some[2], TestMore::test_negative" in report.cause.message
+
+
+def test_a_failure_inside_the_solution_shows_its_line(sandbox: Sandbox) -> None:
+    report = judged(sandbox, "def double(x):\n    return {}[x]\n")
+    assert report.tests[0].message == "KeyError: 0"
+    assert report.tests[0].traceback == "test_solution.py:6: assert double(0) == 0\nsolution.py:2: return {}[x]"
+
+
+VOLATILE = """
+import tempfile, time
+
+class Thing:
+    pass
+
+def double(x):
+    time.sleep(0.02 * x)
+    open(tempfile.mkdtemp() + "/none") if x == 0 else None
+    return Thing() if x > 1 else {"a", "b", "c", Thing}
+"""
+
+
+def test_the_same_failure_has_the_same_text_at_every_run(sandbox: Sandbox) -> None:
+    tests = TESTS + "\ndef test_path(tmp_path):\n    assert not tmp_path\n"
+    reports = [judged(sandbox, VOLATILE, tests) for _ in range(2)]
+    assert len({report.cause.model_dump_json() for report in reports if report.cause}) == 1
+    assert len({tuple((test.name, test.message, test.traceback) for test in report.tests) for report in reports}) == 1
+    assert len({report.output for report in reports}) == 1
+
+
+SCRIPT = """
+import argparse
+from pathlib import Path
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--sales", required=True)
+    options = parser.parse_args(arguments)
+    lines = Path(options.sales).read_text().splitlines()
+    with open("/var/outputs/rows", "x") as file:
+        file.write(str(len(lines)))
+
+if __name__ == "__main__":
+    main()
+"""
+SCRIPT_TESTS = """
+import subprocess, sys
+from pathlib import Path
+from solution import main
+
+def test_as_a_program(tmp_path):
+    sales = tmp_path / "sales"
+    sales.write_text("a\\nb\\n")
+    subprocess.run([sys.executable, "solution.py", "--sales", str(sales)], check=True)
+    assert Path("/var/outputs/rows").read_text() == "2"
+
+def test_as_a_function(tmp_path):
+    assert not list(Path("/var/outputs").iterdir())
+    sales = tmp_path / "sales"
+    sales.write_text("a\\n")
+    main(["--sales", str(sales)])
+    assert Path("/var/outputs/rows").read_text() == "1"
+"""
+
+
+def test_a_script_can_be_run_again_by_every_test_with_empty_outputs(sandbox: Sandbox) -> None:
+    assert judged(sandbox, SCRIPT, SCRIPT_TESTS).cause is None
+
+
+UNITTEST = """
+import unittest
+from unittest import mock
+import solution
+
+class Doubling(unittest.TestCase):
+    def setUp(self): self.two = 2
+    def test_two(self): self.assertEqual(solution.double(self.two), 4)
+    def test_patched(self):
+        with mock.patch("solution.double", return_value=9), mock.patch("builtins.print"):
+            self.assertEqual(solution.double(1), 9)
+
+def test_raises(monkeypatch):
+    import pytest
+    monkeypatch.setattr("builtins.input", lambda: "3")
+    with pytest.raises(TypeError):
+        solution.double(None)
+"""
+
+
+def test_unittest_mocks_and_monkeypatching_pass_for_what_they_are(sandbox: Sandbox) -> None:
+    assert judged(sandbox, RIGHT, UNITTEST).cause is None
+    report = judged(sandbox, WRONG, UNITTEST)
+    assert report.cause is not None
+    assert report.cause.subject == "Doubling::test_two"
+    assert "6 != 4" in report.cause.message
+
+
+def test_a_solution_that_changes_harmless_things_passes(sandbox: Sandbox) -> None:
+    solution = (
+        "import builtins, logging, sys, threading, warnings\nbuiltins._ = str\nlogging.captureWarnings(True)\n"
+        "sys.path.append('/tmp')\nwarnings.simplefilter('ignore')\nprint('hello')\n"
+        "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+    )
+    assert judged(sandbox, solution + RIGHT).cause is None
+
+
+# --- honest, and failing in other ways --------------------------------------------------------------------------------
+
+
+def test_a_syntax_error_of_the_solution_is_told_without_a_run(sandbox: Sandbox) -> None:
+    report = judged(sandbox, "def double(x):\n    return 2 *\n")
+    assert report.cause is not None
+    assert report.cause.is_certain
+    assert report.cause.kind == "syntax_error"
+    assert "solution.py, line 2" in report.cause.message
+    assert "return 2 *\n" in report.cause.message
+    assert report.wall_s == 0
+
+
+def test_return_outside_a_function_is_a_syntax_error_too(sandbox: Sandbox) -> None:
+    assert kind(judged(sandbox, "return 1")) == "syntax_error"
+
+
+@pytest.mark.parametrize("where", ["solution", "function", "tests"])
+def test_a_missing_module_is_named_wherever_it_is_imported(sandbox: Sandbox, where: str) -> None:
+    line = "import no_such_module.part"
+    solution = {"solution": f"{line}\n{RIGHT}", "function": f"def double(x):\n    {line}\n"}.get(where, RIGHT)
+    report = judged(sandbox, solution, f"{line}\n{TESTS}" if where == "tests" else TESTS)
+    assert report.cause is not None
+    assert (report.cause.kind, report.cause.subject) == ("missing_module", "no_such_module")
+    assert report.cause.is_certain
+
+
+def test_an_error_on_import_is_the_solution_s_and_not_the_tests(sandbox: Sandbox) -> None:
+    report = judged(sandbox, "1 / 0\n")
+    assert report.cause is not None
+    assert (report.cause.kind, report.cause.subject) == ("exception", "ZeroDivisionError")
+    assert "solution.py:1: 1 / 0" in report.cause.message
+    assert {test.outcome for test in report.tests} == {"missing"}
+
+
+def test_a_solution_that_runs_on_import_is_told_to_guard_its_main(sandbox: Sandbox) -> None:
+    report = judged(sandbox, SCRIPT.replace('if __name__ == "__main__":', "if True:"))
+    assert report.cause is not None
+    assert report.cause.kind == "exception"
+    assert "__name__ == '__main__'" in report.cause.message
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        "def test_a(:\n",
+        "1 / 0\ndef test_a(): assert True\n",
+        "from solution import tripple\ndef test_a(): assert True\n",
+        "def test_a(no_such_fixture): assert True\n",
+    ],
+)
+def test_tests_that_fail_by_their_own_fault_are_broken(sandbox: Sandbox, tests: str) -> None:
+    expected = ("test_a",)
+    report = run_suite(sandbox, RIGHT, tests, expected=expected, origin="generated")
+    assert kind(report) == "broken_tests"
+    assert report.cause
+    assert report.cause.message
+
+
+def test_a_name_that_the_user_s_tests_ask_for_is_the_solution_s_to_define(sandbox: Sandbox) -> None:
+    tests = "from solution import tripple\ndef test_a(): assert True\n"
+    report = judged(sandbox, RIGHT, tests, "user")
+    assert report.cause is not None
+    assert (report.cause.kind, report.cause.subject) == ("exception", "ImportError")
+
+
+def test_a_suite_that_hangs_names_the_test(sandbox: Sandbox) -> None:
+    report = judged(sandbox, "def double(x):\n    while x: pass\n    return x\n", wall_s=2)
+    assert report.cause is not None
+    assert (report.cause.kind, report.cause.subject) == ("timed_out", "test_some[1]")
+    assert [test.outcome for test in report.tests] == ["passed", "missing", "missing", "missing"]
+
+
+def test_a_crash_is_told_with_its_signal_and_its_test(sandbox: Sandbox) -> None:
+    report = judged(sandbox, "import os\ndef double(x):\n    os.abort() if x else None\n    return x\n")
+    assert report.cause is not None
+    assert (report.cause.kind, report.cause.subject) == ("exception", "test_some[1]")
+    assert "SIGABRT" in report.cause.message
+
+
+def test_a_source_without_tests_is_nothing_that_ran(sandbox: Sandbox) -> None:
+    assert kind(judged(sandbox, RIGHT, "def helper(): pass")) == "nothing_ran"
+
+
+SKIPPING = "import pytest\nfrom solution import double\n@pytest.mark.skip(reason='later')\ndef test_a(): assert False\n"
+
+
+def test_a_suite_of_which_everything_is_skipped_is_nothing_that_ran(sandbox: Sandbox) -> None:
+    assert kind(judged(sandbox, RIGHT, SKIPPING, "user")) == "nothing_ran"
+
+
+def test_a_skip_is_the_user_s_right_and_not_a_model_s(sandbox: Sandbox) -> None:
+    tests = SKIPPING + "def test_b(): assert double(1) == 2\n"
+    assert kind(judged(sandbox, RIGHT, tests, "user")) == "passed"
+    assert kind(judged(sandbox, RIGHT, tests, "generated")) == "test_failed"
+
+
+def test_a_test_that_is_hidden_by_a_condition_is_missed(sandbox: Sandbox) -> None:
+    tests = "from solution import double\nif double(1) == 2:\n    def test_a(): pass\ndef test_b(): assert True\n"
+    report = judged(sandbox, WRONG, tests)
+    assert report.cause is not None
+    assert (report.cause.kind, report.cause.subject) == ("untrusted_report", "test_a")
+
+
+def test_an_environment_without_pytest_is_not_the_candidate_s_fault() -> None:
+    with open_sandbox("bubblewrap", environment=None) as bare:
+        environment = bare.run(Job(command=("python", "-c", "import pytest")))
+        assert environment.exit_code == 1, "the bare interpreter of this machine has pytest of its own"
+        with pytest.raises(SandboxError, match="no pytest"):
+            judged(bare, RIGHT)
+
+
+class FailingSandbox:
+    kind = "none"
+
+    def run(self, _job: Job) -> Execution:
+        return Execution(status="sandbox_error", message="no room on the disk")
+
+
+def test_a_failure_of_the_sandbox_is_never_the_program_s() -> None:
+    with pytest.raises(SandboxError, match="no room on the disk"):
+        judged(FailingSandbox(), RIGHT)  # type: ignore[arg-type]
+
+
+# --- forged -----------------------------------------------------------------------------------------------------------
+
+# Each is put before a solution that fails the tests.
+FORGERIES = {
+    "ends the process on import": "import os\nos._exit(0)\n",
+    "exits on import": "import sys\nsys.exit(0)\n",
+    "exits on import, after a summary": "import os\nprint('4 passed')\nos.write(1, b'4 passed in 0.1s')\nos._exit(0)\n",
+    "ends the process at its end": "import atexit, os\natexit.register(os._exit, 0)\n",
+    "patches the reports": (
+        "import _pytest.reports as r\n_make = r.TestReport.from_item_and_call.__func__\n"
+        "def forged(cls, item, call):\n    call.excinfo = None\n    return _make(cls, item, call)\n"
+        "r.TestReport.from_item_and_call = classmethod(forged)\n"
+    ),
+    "patches the calls": (
+        "import _pytest.runner as r\n_from = r.CallInfo.from_call.__func__\n"
+        "def forged(cls, func, when, reraise=None):\n    return _from(cls, lambda: None, when, reraise)\n"
+        "r.CallInfo.from_call = classmethod(forged)\n"
+    ),
+    "patches a function's code": (
+        "import _pytest.python as p\ndef forged(pyfuncitem): return True\n"
+        "p.pytest_pyfunc_call.__code__ = forged.__code__\n"
+    ),
+    "patches unittest": "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n",
+    "replaces the import": (
+        "import builtins, types\n_import = builtins.__import__\n"
+        "def forged(name, *rest):\n"
+        "    return types.SimpleNamespace(double=lambda x: 2 * x) if name == 'solution' else _import(name, *rest)\n"
+        "builtins.__import__ = forged\n"
+    ),
+    "replaces pytest": "import sys, types\nsys.modules['pytest'] = types.ModuleType('pytest')\n",
+    "replaces the tests": (
+        "import sys, types\nfake = types.ModuleType('test_solution')\nfake.__file__ = '/app/test_solution.py'\n"
+        "fake.test_zero = fake.test_some = lambda: None\nsys.modules['test_solution'] = fake\n"
+    ),
+    "finds other tests": (
+        "import sys, importlib.machinery as m\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        return m.ModuleSpec(name, self) if 'test_solution' in name else None\n"
+        "    def create_module(self, spec): return None\n"
+        "    def exec_module(self, module): exec('def test_zero(): pass\\ntest_some = test_zero', vars(module))\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    ),
+    "reads other tests": (
+        "import pathlib\n_read = pathlib.Path.read_bytes\n"
+        "pathlib.Path.read_bytes = lambda p: b'def test_zero(): pass' if p.name == 'test_solution.py' else _read(p)\n"
+    ),
+    "writes to every descriptor": (
+        "import os\n"
+        "for fd in range(3, 512):\n"
+        "    try: os.write(fd, b'0\\t0\\tfinished\\tname\\ttest_solution.py::test_zero\\toutcome\\tpassed\\n')\n"
+        "    except OSError: pass\n"
+    ),
+    "closes the channel": "import os\nos.closerange(3, 512)\n",
+    "kills its parent": "import os\nos.kill(os.getppid(), 9)\n",
+    "writes a report where reports may lie": (
+        "open('/var/outputs/.report', 'w').write('{\"kind\": \"exit\", \"status\": 0}')\n"
+        'print(\'{"kind": "exit", "status": 0}\')\n'
+    ),
+    "leaves a conftest": (
+        "for folder in ('/app', '/tmp', '/var/outputs', '.'):\n"
+        "    try: open(folder + '/conftest.py', 'w').write('def pytest_runtest_call(item): item.runtest = id')\n"
+        "    except OSError: pass\n"
+        "import os\nos.environ['PYTEST_ADDOPTS'] = '--collect-only'\n"
+    ),
+    "sets a trace": "import sys\nsys.settrace(lambda *a: None)\n",
+    "reads the nonce": (
+        "import os, glob\nfound = b''\n"
+        "for path in glob.glob('/proc/*/fd/0') + glob.glob('/proc/*/environ') + glob.glob('/proc/*/cmdline'):\n"
+        "    try: found += open(path, 'rb').read(4096)\n"
+        "    except OSError: pass\n"
+        "os.system('echo $PPID')\n"
+    ),
+    "a thread that outlives": (
+        "import os, threading, time\n"
+        "threading.Thread(target=lambda: (time.sleep(0.01), os._exit(0))).start()\ntime.sleep(0.5)\n"
+    ),
+    "a child that goes on reporting": "import os\nif os.fork():\n    os._exit(0)\n",
+}
+# Each is the body of `double`.
+FORGERIES_IN_A_CALL = {
+    "ends the process": "import os; os._exit(0)",
+    "exits": "raise SystemExit(0)",
+    "skips": "import pytest; pytest.skip('not today')",
+    "skips as unittest does": "import unittest; raise unittest.SkipTest('not today')",
+    "ends pytest": "import pytest; pytest.exit('done', 0)",
+    "interrupts": "raise KeyboardInterrupt",
+    "lets a child go on": "import os; os.fork() and os._exit(0); return 2 * x",
+    "patches itself away": (
+        "import _pytest.runner as r; r.pytest_runtest_call = r.CallInfo.from_call = lambda *a, **k: None; return 0"
+    ),
+    "registers a plugin": (
+        "import gc\n    from _pytest.config import PytestPluginManager as M\n"
+        "    [m.register(type('P', (), {})()) for m in gc.get_objects() if isinstance(m, M)]\n    return 2 * x"
+    ),
+    "replaces the other tests": (
+        "import sys; vars(sys.modules['test_solution']).update(test_some=lambda: None); import os; os._exit(0)"
+    ),
+}
+
+
+# Seen for what they are, and so judged failed even before a solution that is right.
+ALWAYS_SEEN = (
+    "patches the reports",
+    "patches the calls",
+    "patches a function's code",
+    "patches unittest",
+    "replaces the import",
+    "replaces pytest",
+    "replaces the tests",
+    "reads other tests",
+    "writes to every descriptor",
+    "sets a trace",
+    "kills its parent",
+    "a thread that outlives",
+)
+# A judge that asks pytest itself, by its exit status, is fooled by these.
+FOOLING_PYTEST = (
+    "ends the process on import",
+    "exits on import, after a summary",
+    "ends the process at its end",
+    "patches the reports",
+    "patches the calls",
+    "patches a function's code",
+    "a thread that outlives",
+    "a child that goes on reporting",
+)
+
+
+@pytest.fixture(scope="module")
+def reports(sandbox: Sandbox) -> Mapping[str, SuiteReport]:
+    """All forgeries judged, two at a time: those always seen before a right solution, the others before a wrong one."""
+    solutions = {name: text + (RIGHT if name in ALWAYS_SEEN else WRONG) for name, text in FORGERIES.items()}
+    solutions |= {name: f"def double(x):\n    {body}\n" for name, body in FORGERIES_IN_A_CALL.items()}
+    with ThreadPoolExecutor(2) as pool:
+        return dict(
+            zip(solutions, pool.map(lambda text: judged(sandbox, text, wall_s=10), solutions.values()), strict=True)
+        )
+
+
+@pytest.mark.parametrize("name", [*FORGERIES, *FORGERIES_IN_A_CALL])
+def test_a_forgery_is_judged_failed_and_says_why(reports: Mapping[str, SuiteReport], name: str) -> None:
+    assert not reports[name].passed
+    assert reports[name].cause
+    assert reports[name].cause.message
+
+
+@pytest.mark.parametrize("name", ALWAYS_SEEN)
+def test_a_forgery_is_seen_even_where_the_solution_is_right(reports: Mapping[str, SuiteReport], name: str) -> None:
+    assert kind(reports[name]) == "untrusted_report"
+
+
+def test_the_forgeries_do_fool_pytest_on_its_own(sandbox: Sandbox) -> None:
+    command = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_solution.py")
+    jobs = [
+        Job(
+            command=command,
+            program={"solution.py": (FORGERIES[name] + WRONG).encode(), "test_solution.py": TESTS.encode()},
+            limits=Limits(wall_s=10),
+        )
+        for name in FOOLING_PYTEST
+    ]
+    ended = {name: done.exit_code for name, done in zip(FOOLING_PYTEST, sandbox.map(jobs, workers=2), strict=True)}
+    assert ended == dict.fromkeys(FOOLING_PYTEST, 0)
+
+
+def test_the_judged_process_cannot_read_the_nonce_s_holder(sandbox: Sandbox) -> None:
+    solution = (
+        "import os\ndef double(x):\n    parent = f'/proc/{os.getppid()}'\n"
+        "    for name in ('mem', 'environ', 'fd/0', 'fd/1'):\n"
+        "        try: open(f'{parent}/{name}', 'rb')\n"
+        "        except PermissionError: continue\n"
+        "        raise AssertionError(name)\n"
+        "    return 2 * x\n"
+    )
+    assert judged(sandbox, solution).cause is None
