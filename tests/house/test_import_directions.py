@@ -26,7 +26,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"stages"}),
     frozenset({"flyte, below result"}),
     frozenset({"result"}),
-    frozenset({"agent", "toolkit"}),
+    frozenset({"agent", "toolkit", "terminal"}),
     frozenset({"evaluation"}),
     frozenset({"flyte"}),
     frozenset({"__init__"}),

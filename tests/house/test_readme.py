@@ -12,8 +12,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -29,13 +27,6 @@ def commands(block: str) -> list[str]:
     return [line.removeprefix("$ ") for line in joined.splitlines() if line.startswith("$ ")]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = tmp_path_factory.mktemp("readme")
-    (made / "workflows").symlink_to(ROOT / "workflows")
-    return made
-
-
 def run(command: list[str], folder: Path) -> str:
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     finished = subprocess.run(
@@ -45,17 +36,15 @@ def run(command: list[str], folder: Path) -> str:
     return finished.stdout
 
 
-def test_the_python_examples_run_and_print_what_they_say(folder: Path) -> None:
+def test_the_examples_run_in_order_and_print_what_they_say(tmp_path: Path) -> None:
+    (tmp_path / "workflows").symlink_to(ROOT / "workflows")
     program = "\n".join(blocks("python"))
     said = re.findall(r"print\(.*\)  # (.+)$", program, re.MULTILINE)
     assert said, "no example prints anything that could be checked"
-    printed = run([sys.executable, "-c", program], folder).splitlines()
+    printed = run([sys.executable, "-c", program], tmp_path).splitlines()
     assert [line for line in said if line not in printed] == []
-
-
-@pytest.mark.parametrize("command", [command for block in blocks("console") for command in commands(block)])
-def test_a_command_runs(folder: Path, command: str) -> None:
-    run(["/bin/bash", "-euo", "pipefail", "-c", command], folder)
+    for command in (command for block in blocks("console") for command in commands(block)):
+        run(["/bin/bash", "-euo", "pipefail", "-c", command], tmp_path)
 
 
 def test_no_link_in_the_readme_is_dead() -> None:
