@@ -17,13 +17,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.sandbox import views
 from flyteplugins_codegen.sandbox.antechamber import UNPRIVILEGED_UID, Antechamber
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Execution, Job
 from flyteplugins_codegen.sandbox.ending import describe, failure_message, read_ending
 from flyteplugins_codegen.sandbox.folders import make_folder, temporary_folder
 from flyteplugins_codegen.sandbox.harvest import take_outputs
-from flyteplugins_codegen.sandbox.inputs import Files
+from flyteplugins_codegen.sandbox.inputs import Files, is_readable
 from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
 from flyteplugins_codegen.sandbox.launch import START_S, Launch, open_pipe
 from flyteplugins_codegen.sandbox.pool import run_all
@@ -132,9 +133,21 @@ def _kept_open(stack: ExitStack, descriptor: int) -> int:
 
 
 def _open_antechamber(stack: ExitStack, binary: Binary, interpreter: Interpreter) -> Antechamber:
+    for folder in (*interpreter.folders, *interpreter.packages):
+        _require_readable(folder)
     chamber = Antechamber((binary.folder, *interpreter.folders, *interpreter.packages))
     stack.callback(chamber.close)
     return chamber
+
+
+def _require_readable(folder: Path) -> None:
+    """Raise SandboxError where the job's user could not read this folder. Only its first level is looked at."""
+    for path in (folder, *folder.iterdir()):
+        if not is_readable(path):
+            raise SandboxError(
+                f"from root, a sandboxed job runs as another user, and {path} is closed to others; "
+                f"chmod -R o+rX {folder}, or start as a user other than root"
+            )
 
 
 def _may_drop_root() -> bool:

@@ -62,16 +62,17 @@ def memory_file(content: bytes) -> int:
 
 def is_open(path: Path) -> bool:
     """Whether every user can read this file, or this folder and all in it."""
-    if not is_reachable(path.parent) or not _is_readable(path):
+    if not is_reachable(path.parent) or not is_readable(path):
         return False
     if path.is_file():
         return True
     return all(
-        _is_readable(Path(folder, name)) for folder, folders, files in os.walk(path) for name in (*folders, *files)
+        is_readable(Path(folder, name)) for folder, folders, files in os.walk(path) for name in (*folders, *files)
     )
 
 
-def _is_readable(path: Path) -> bool:
+def is_readable(path: Path) -> bool:
+    """Whether every user can read this file, or list and pass through this folder."""
     mode = path.lstat().st_mode
     wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
     return stat.S_ISLNK(mode) or mode & wanted == wanted

