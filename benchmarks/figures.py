@@ -144,11 +144,9 @@ def _imports(bench: Bench, effort: Effort) -> list[Figure]:
     """Seconds of the import."""
     peer = import_seconds(bench.peer, "from flyteplugins.codegen import AutoCoderAgent", effort.processes)
     alone = import_seconds(bench.ours, "from flyteplugins_codegen import AutoCoderAgent", effort.processes)
-    flytekit = import_seconds(bench.ours, "import flytekit", effort.processes)
-    both = "import flytekit; from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult"
-    with_flytekit = import_seconds(bench.ours, both, effort.processes)
-    beyond = Target(f"at most flytekit's own {flytekit:.2f} s + 0.1", flytekit + 0.1)
+    result = "from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult"
+    beyond = import_seconds(bench.ours, result, effort.processes, before="import flytekit")
     return [
         Figure("import of the package", "s", peer, alone, Target("under 0.15 s", 0.15)),
-        Figure("import of the package with flytekit", "s", peer, with_flytekit, beyond),
+        Figure("import of all public names, beyond flytekit's own", "s", peer, beyond, Target("at most 0.1 s", 0.1)),
     ]

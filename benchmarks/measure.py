@@ -111,9 +111,12 @@ def _summarize(events: Sequence[tuple[float, dict[str, Any]]], server: ModelServ
     )
 
 
-def import_seconds(side: Side, statement: str, runs: int) -> float:
-    """The median time that the statement takes in a fresh interpreter, after one run that warms the disk's cache."""
-    program = f"import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
+def import_seconds(side: Side, statement: str, runs: int, *, before: str = "pass") -> float:
+    """The median time that the statement takes in a fresh interpreter, after one run that warms the disk's cache.
+
+    `before` runs first, and is not timed.
+    """
+    program = f"{before}; import time; t = time.perf_counter(); {statement}; print(time.perf_counter() - t)"
     command = [side.command[0], "-c", program]
     return statistics.median([_number_printed(command, side.environment) for _ in range(runs + 1)][1:])
 
