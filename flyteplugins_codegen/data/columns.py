@@ -128,8 +128,8 @@ class _ValueCounts:
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._merged: pa.Table | None = None
-        self._pending: list[pa.Table] = []
+        self._merged: _Counted | None = None
+        self._pending: list[_Counted] = []
         self._pending_bytes = 0
         self._is_over = False
 
@@ -138,40 +138,64 @@ class _ValueCounts:
         if self._is_over:
             return None
         counts = pc.value_counts(valid)
-        values = counts.field("values")
-        self._pending.append(pa.table({"value": values, "count": counts.field("counts")}))
-        self._pending_bytes += self._pending[-1].nbytes
+        found = _Counted(counts.field("values"), counts.field("counts"))
+        self._pending.append(found)
+        self._pending_bytes += found.size_bytes
         # Merging only when about as much is pending as may be merged keeps the whole work near linear.
         if self._pending_bytes >= self._most_bytes // 2 or len(self._pending) >= _MOST_PENDING:
             self._merge()
-        return values
+        return found.values
 
     def distinct_count(self) -> int | None:
         self._merge()
         if self._is_over:
             return None
-        return self._merged.num_rows if self._merged is not None else 0
+        return len(self._merged.values) if self._merged is not None else 0
 
     def top(self, limit: int) -> tuple[tuple[JsonValue, int], ...]:
         """The commonest values with their counts; of equally common ones the least first."""
         self._merge()
         if self._merged is None:
             return ()
-        ranked = self._merged.sort_by([("count", "descending"), ("value", "ascending")]).slice(0, limit)
+        table = pa.table({"value": self._merged.values, "count": self._merged.counts})
+        ranked = table.sort_by([("count", "descending"), ("value", "ascending")]).slice(0, limit)
         values = json_values(ranked["value"].combine_chunks())
         return tuple(zip(values, ranked["count"].to_pylist(), strict=True))
 
     def _merge(self) -> None:
         if not self._pending:
             return
-        tables = [*([self._merged] if self._merged is not None else []), *self._pending]
+        parts = [*([self._merged] if self._merged is not None else []), *self._pending]
         self._pending, self._pending_bytes = [], 0
-        if len(tables) > 1:
-            summed = pa.concat_tables(tables).group_by("value").aggregate([("count", "sum")])
-            tables = [summed.select(["value", "count_sum"]).rename_columns(["value", "count"])]
-        self._merged = tables[0]
-        if self._merged.nbytes > self._most_bytes:
+        self._merged = parts[0] if len(parts) == 1 else _summed(parts)
+        if self._merged.size_bytes > self._most_bytes:
             self._merged, self._is_over = None, True
+
+
+class _Counted(NamedTuple):
+    """Different values, and how often each occurs."""
+
+    values: pa.Array
+    counts: pa.Array
+
+    @property
+    def size_bytes(self) -> int:
+        return int(self.values.nbytes + self.counts.nbytes)
+
+
+def _summed(parts: list[_Counted]) -> _Counted:
+    """The parts as one. Neither by Arrow's `group_by` nor by its `to_numpy`: both import pandas."""
+    import numpy as np
+
+    encoded = pc.dictionary_encode(pa.concat_arrays([part.values for part in parts]))
+    counts = pa.concat_arrays([part.counts for part in parts])
+    places, weights = (
+        np.frombuffer(array.buffers()[1], kind, len(array), array.offset * np.dtype(kind).itemsize)
+        for array, kind in ((encoded.indices, np.int32), (counts, np.int64))
+    )
+    # As floats these sums are exact up to 2**53, which no file reaches.
+    sums = np.bincount(places, weights=weights).astype(np.int64)
+    return _Counted(encoded.dictionary, pa.Array.from_buffers(pa.int64(), len(sums), [None, pa.py_buffer(sums)]))
 
 
 def _json_value(scalar: Any) -> JsonValue:

@@ -52,7 +52,7 @@ def comparable(column: pa.Array) -> pa.Array:
     other = _easier_type(kind)
     if other is not None:
         column = column.cast(other)
-    return _without_nan(column) if pa.types.is_floating(column.type) else column
+    return _without_oddities(column) if pa.types.is_floating(column.type) else column
 
 
 def _easier_type(kind: pa.DataType) -> pa.DataType | None:
@@ -68,7 +68,11 @@ def _easier_type(kind: pa.DataType) -> pa.DataType | None:
     return pa.decimal128(kind.precision, kind.scale) if is_small_decimal else None
 
 
-def _without_nan(column: pa.Array) -> pa.Array:
+def _without_oddities(column: pa.Array) -> pa.Array:
+    """Floats with NaN as null, and with one zero: as values to count, 0.0 and -0.0 would be two."""
+    # A zero made of bytes: a Python number would make Arrow import pandas.
+    zero = pa.Array.from_buffers(column.type, 1, [None, pa.py_buffer(bytes(8))])[0]
+    column = pc.add(column, zero)
     mask = pc.is_nan(column)
     if not pc.any(mask).as_py():
         return column

@@ -75,7 +75,7 @@ tables = st.integers(1, 40).flatmap(
 
 
 @given(tables)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_table_is_told_as_pandas_tells_it(tmp_path: Path, table: dict[str, list[object]]) -> None:
     pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
     frame = pd.read_csv(tmp_path / "t.csv")
