@@ -102,7 +102,7 @@ class RunningStages:
                 self._live = Live(
                     console=self._console, get_renderable=self._draw, transient=True, refresh_per_second=10
                 )
-                self._live.start()
+                self._live.start(refresh=True)
 
     def end(self, stage: str) -> None:
         """Show it no longer."""

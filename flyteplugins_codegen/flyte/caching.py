@@ -59,4 +59,5 @@ def _fresh_salt() -> Salt:
 def runs_locally() -> bool:
     """Whether this is flytekit's local execution, and not a pod."""
     state = FlyteContextManager.current_context().execution_state
-    return state is None or state.is_local_execution()
+    # Outside of any execution there is a state without a mode.
+    return state is None or state.mode is None or state.is_local_execution()
