@@ -86,7 +86,10 @@ class AutoCoderAgent(Settings):
             )
         )
         driven = await drive(Run(settings=self.settings, request=job.request), job.samples)
-        return CodeGenEvalResult.from_run(driven, {name: str(path) for name, path in job.samples.items()})
+        # A file that came from a remote store is kept as such: its place in a pod would mean nothing elsewhere.
+        remote = {name: file for name, file in (samples or {}).items() if getattr(file, "remote_source", None)}
+        local = {name: str(path) for name, path in job.samples.items()}
+        return CodeGenEvalResult.from_run(driven, {**local, **remote})
 
     @property
     def settings(self) -> Settings:

@@ -8,10 +8,19 @@ from typing import Annotated, Any
 
 from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
-from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, WithJsonSchema
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    SerializerFunctionWrapHandler,
+    WithJsonSchema,
+    WrapSerializer,
+)
 
 from flyteplugins_codegen.environment.containers import image_name
 from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
+from flyteplugins_codegen.flyte.caching import runs_locally
 from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
 from flyteplugins_codegen.flyte.task_module import render_task_module
 from flyteplugins_codegen.models.base import Value
@@ -52,6 +61,16 @@ DeclaredTypes = Annotated[
 """Types by name on the wire, real types to the caller: `result.declared_outputs["total"] is float`."""
 
 
+def _sample_on_the_wire(file: FlyteFile, upload: SerializerFunctionWrapHandler) -> Any:
+    """On this machine a sample stays where it is; flytekit's own way would copy it at every serialization."""
+    if runs_locally() and file.remote_source is None and "://" not in str(file.path):
+        return {"path": str(Path(file.path).absolute())}
+    return upload(file)
+
+
+SampleFile = Annotated[FlyteFile, WrapSerializer(_sample_on_the_wire)]
+
+
 class CodeGenEvalResult(Value):
     """The outcome of `AutoCoderAgent.generate()`. Crosses Flyte task boundaries; JSON keeps everything.
 
@@ -79,7 +98,7 @@ class CodeGenEvalResult(Value):
     declared_inputs: DeclaredTypes = Field(default_factory=dict)
     declared_outputs: DeclaredTypes = Field(default_factory=dict)
     data_context: str | None = None
-    original_samples: dict[str, FlyteFile] = Field(default_factory=dict)
+    original_samples: dict[str, SampleFile] = Field(default_factory=dict)
     generated_schemas: dict[str, str] = Field(default_factory=dict)
     prompt: str = ""
     settings: Settings
@@ -128,6 +147,7 @@ class CodeGenEvalResult(Value):
     @BothWays
     async def run(  # noqa: PLR0913 - the settings of one execution, all optional and named by every caller
         self,
+        /,
         *,
         name: str = "run_code_on_real_data",
         resources: Any = None,
