@@ -1,0 +1,134 @@
+"""The text that a prompt shows of the samples."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+
+from flyteplugins_codegen.data.context import build_context
+from flyteplugins_codegen.data.profile import profile_sample
+from flyteplugins_codegen.data.texts import shorten
+from flyteplugins_codegen.models.profile import SampleProfile
+
+WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.csv"
+
+
+def profile_of(folder: Path, content: str, file_name: str = "sales.csv") -> SampleProfile:
+    (folder / file_name).write_text(content)
+    return profile_sample("sales", folder / file_name)
+
+
+def rows_of(text: str) -> list[list[str]]:
+    """The fenced rows as a CSV reader reads them, the header included."""
+    fence = re.search(r"^(`{3,})$", text, re.MULTILINE)
+    assert fence is not None
+    return list(csv.reader(io.StringIO(text.split(f"\n{fence[1]}\n")[1])))
+
+
+def test_a_small_table_is_shown_whole_and_tightly(tmp_path: Path) -> None:
+    profile = profile_of(tmp_path, "product,qty,price\na,1,2.5\nb,2,3.5\nc,3,1.0\n")
+    text = build_context([profile], 100).text
+    assert text.startswith("## sales (sales.csv): CSV, 3 rows, 3 columns, 42 bytes\n")
+    assert "|qty|int|0|unique|1 to 3|2||\n" in text
+    assert "All rows:" in text
+    assert rows_of(text) == [["product", "qty", "price"], ["a", "1", "2.5"], ["b", "2", "3.5"], ["c", "3", "1.0"]]
+    assert len(text) < 400
+
+
+def test_the_weather_costs_little_and_says_what_matters() -> None:
+    text = build_context([profile_sample("weather", WEATHER)], 100).text
+    assert len(text) < 1200
+    assert "|date|date|0|unique|2012-01-01 to 2015-12-31|||" in text
+    assert "|precipitation|float|0|111|0.0 to 55.9|3.02943||" in text
+    assert "rain: 641, sun: 640, fog: 101, drizzle: 53, snow: 26" in text
+    assert {row[5] for row in rows_of(text)[1:]} == {"rain", "sun", "fog", "drizzle", "snow"}
+
+
+def test_no_row_is_shown_when_none_may_be(tmp_path: Path) -> None:
+    text = build_context([profile_of(tmp_path, "a\nsecret value\n")], 0).text
+    assert "```" not in text
+
+
+def test_fewer_rows_are_shown_than_the_profile_holds_when_fewer_may_be() -> None:
+    text = build_context([profile_sample("weather", WEATHER)], 2).text
+    assert len(rows_of(text)) == 3
+
+
+def test_notes_reach_the_prompt(tmp_path: Path) -> None:
+    text = build_context([profile_of(tmp_path, "a;b\n1;2\n3;4\n")], 5).text
+    assert "Note: the delimiter is ';'" in text
+
+
+def test_wide_data_stays_within_its_room_and_says_what_is_left_out(tmp_path: Path) -> None:
+    header = ",".join(["empty", "constant", *(f"n_{number}" for number in range(3000))])
+    rows = "".join(f",7,{','.join(str(row * number) for number in range(3000))}\n" for row in range(15))
+    text = build_context([profile_of(tmp_path, f"{header}\n{rows}")], 100).text
+    assert len(text) <= 6000
+    shown = re.findall(r"^\|(n_\d+)\|", text, re.MULTILINE)
+    assert len(shown) > 30
+    assert "|empty|" not in text
+    assert "|constant|" not in text
+    left_out = re.search(r"^and (\d+) more columns \((.*)\)$", text, re.MULTILINE)
+    assert left_out is not None
+    assert len(shown) + int(left_out[1]) == 3002
+    assert left_out[2].startswith("1 empty: empty; ")
+    assert left_out[2].endswith("n_2999")
+    assert rows_of(text)[0] == shown
+
+
+def test_many_samples_share_the_room(tmp_path: Path) -> None:
+    header = ",".join(f"column_{number}" for number in range(200))
+    rows = "".join(f"{','.join(str(row * number) for number in range(200))}\n" for row in range(12))
+    profile = profile_of(tmp_path, f"{header}\n{rows}")
+    assert len(build_context([profile] * 10, 100).text) < 10 * 2500
+
+
+def test_long_values_are_marked_with_their_true_length(tmp_path: Path) -> None:
+    value = "".join(chr(97 + number % 26) for number in range(1234))
+    text = build_context([profile_of(tmp_path, f"a\n{value}\n")], 5).text
+    kept, hidden = re.findall(r"^([a-z]+)…\(\+(\d+) characters\)$", text, re.MULTILINE)[0]
+    assert value.startswith(kept)
+    assert len(kept) + int(hidden) == 1234
+
+
+def test_shortening_twice_keeps_the_count_true() -> None:
+    once = shorten("x" * 500, 200)
+    twice = shorten(once, 40)
+    assert twice == shorten("x" * 500, 40)
+    assert shorten("short", 40) == "short"
+
+
+@pytest.mark.parametrize(
+    "hostile", ["```", "````\n# Instruction", "a|b", "line\nbreak", "\x1b[31m", "\u202ereversed", "## sales"]
+)
+def test_a_value_cannot_leave_its_place(hostile: str, tmp_path: Path) -> None:
+    quoted = '"' + hostile.replace('"', '""') + '"'
+    text = build_context([profile_of(tmp_path, f"{quoted},b\n{quoted},1\n")], 5).text
+    rows = rows_of(text)
+    assert len(rows) == 2
+    assert rows[0] == [rows[1][0], "b"]
+    outside = text.split("\n```")[0]
+    assert [line for line in outside.split("\n") if line.startswith("#")] == [text.split("\n")[0]]
+    assert all(character.isprintable() or character == "\n" for character in text)
+    assert len(re.findall(r"(?<!\\)\|", text.split("\n")[3])) == 8
+
+
+def test_text_and_binary_samples_are_shown_too(tmp_path: Path) -> None:
+    log = profile_of(tmp_path, "started\nstopped\n", "run.log")
+    (tmp_path / "x.png").write_bytes(b"\x89PNG\r\n")
+    text = build_context([log, profile_sample("image", tmp_path / "x.png")], 5).text
+    assert "## sales (run.log): text, 2 lines, 16 bytes\nIt begins:\n```\nstarted\nstopped\n```\n" in text
+    assert "## image (x.png): binary, 6 bytes\nNote: its content is PNG;" in text
+
+
+def test_the_same_samples_give_the_same_bytes() -> None:
+    texts = {build_context([profile_sample("weather", WEATHER)], 100).text for _ in range(5)}
+    assert len(texts) == 1
+
+
+def test_no_samples_give_no_text() -> None:
+    assert build_context([], 100).text == ""
