@@ -133,7 +133,7 @@ def _kept_open(stack: ExitStack, descriptor: int) -> int:
 
 
 def _open_antechamber(stack: ExitStack, binary: Binary, interpreter: Interpreter) -> Antechamber:
-    for folder in (*interpreter.folders, *interpreter.packages):
+    for folder in interpreter.packages:
         _require_readable(folder)
     chamber = Antechamber((binary.folder, *interpreter.folders, *interpreter.packages))
     stack.callback(chamber.close)
@@ -143,7 +143,7 @@ def _open_antechamber(stack: ExitStack, binary: Binary, interpreter: Interpreter
 def _require_readable(folder: Path) -> None:
     """Raise SandboxError where the job's user could not read this folder. Only its first level is looked at."""
     for path in (folder, *folder.iterdir()):
-        if not is_readable(path):
+        if not path.name.startswith(".") and not is_readable(path):  # an installer's lock may be its own
             raise SandboxError(
                 f"from root, a sandboxed job runs as another user, and {path} is closed to others; "
                 f"chmod -R o+rX {folder}, or start as a user other than root"

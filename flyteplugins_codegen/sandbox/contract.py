@@ -2,7 +2,9 @@
 
 Every backend shows a job the same three folders: its program under `/app` (read-only, the working directory), its
 inputs under `/var/inputs` (read-only) and an empty `/var/outputs`. `HOME` is `/tmp`, `python` on the `PATH` is the
-environment's interpreter, there is no network, and of the host's variables none.
+environment's interpreter, there is no network, and of the host's variables none. Of `none`, only the places and the
+variables hold; where not even these places can be made, FLYTE_CODEGEN_APP, FLYTE_CODEGEN_INPUTS and
+FLYTE_CODEGEN_OUTPUTS say where the folders are instead, and arguments that begin with the places are rewritten.
 """
 
 from __future__ import annotations
@@ -36,7 +38,10 @@ ALL: Final = Everything.ALL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one job may use. `cpu_s` is counted per process, `memory_mib` as address space per process."""
+    """What one job may use. `cpu_s` and `memory_mib` (private writable memory) are counted per process.
+
+    /tmp, /dev/shm and /var/outputs each hold up to `output_mib`; `output_files` and `output_mib` bound what is taken.
+    """
 
     wall_s: float = 60.0
     cpu_s: float | None = None

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import socket
+import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -60,13 +62,17 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
     (folder / "packages").mkdir()
     (folder / "packages" / "package.py").write_text("VALUE = 1\n")
     abstract = f"codegen-test-{os.getpid()}"
-    patch = pytest.MonkeyPatch()
-    patch.setenv("CODEGEN_TEST_SECRET", "LEAK")
+    bystander = subprocess.Popen(
+        ["/bin/sh", "-c", "sleep 600", "CODEGEN-TEST-ARGUMENT"],
+        env={"CODEGEN_TEST_SECRET": "LEAK"},
+        start_new_session=True,
+    )
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"\0{abstract}")
         listening.listen()
         yield Host(folder / "secret", folder, server.getsockname()[1], abstract, folder / "packages")
-    patch.undo()
+    os.killpg(bystander.pid, signal.SIGKILL)
+    bystander.wait()
 
 
 @pytest.fixture(scope="module")
@@ -103,7 +109,7 @@ HOSTILE = {
     ),
     "reads the command lines of the host": (
         "for p in pathlib.Path('/proc').glob('[0-9]*/cmdline'):\n"
-        "    try: print('LEAK' * (b'pytest' in p.read_bytes()))\n"
+        "    try: print('LEAK' * (b'CODEGEN-TEST-ARGUMENT' in p.read_bytes()))\n"
         "    except OSError: pass"
     ),
     # processes of the host
