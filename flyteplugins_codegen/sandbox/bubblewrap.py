@@ -12,7 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -94,7 +94,7 @@ class Bubblewrap:
             return Execution(status="sandbox_error", message=failure_message(watch, job))
         first = json.loads(info.read(4096))["child-pid"]
         outputs = _kept_open(stack, os.open(f"/proc/{first}/root{OUTPUTS}", os.O_RDONLY | os.O_DIRECTORY))
-        kill = partial(signal.pidfd_send_signal, _kept_open(stack, os.pidfd_open(first)), signal.SIGKILL)
+        kill = partial(_kill, _kept_open(stack, os.pidfd_open(first)))
         launch.release()
         started = time.monotonic()
         in_time = watch.wait_end(job.limits.wall_s, kill)
@@ -125,6 +125,11 @@ class Bubblewrap:
     def _copies(self, stack: ExitStack) -> Path | None:
         """Where the job's user finds copies of files that it may not read in their place; None where it is our user."""
         return temporary_folder(stack, self._folder) if self._antechamber else None
+
+
+def _kill(process: int) -> None:
+    with suppress(ProcessLookupError):  # it has just ended by itself
+        signal.pidfd_send_signal(process, signal.SIGKILL)
 
 
 def _kept_open(stack: ExitStack, descriptor: int) -> int:

@@ -408,3 +408,8 @@ def test_closing_leaves_nothing_behind(tmp_path, monkeypatch):
             copy = kept.files["x"]
             assert copy.exists()
         assert not copy.exists()
+
+
+def test_a_program_that_ends_just_at_its_time_has_either_ended_or_timed_out(sandbox):
+    jobs = [job(f"time.sleep({0.05 + n / 1000})", limits=Limits(wall_s=0.075)) for n in range(-12, 12)]
+    assert {execution.status for execution in sandbox.map(jobs)} <= {"exited", "timed_out"}
