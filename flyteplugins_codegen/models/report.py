@@ -49,6 +49,7 @@ class ScriptRun(Value):
     outputs: dict[str, JsonValue] = Field(default_factory=dict)
     cause: Cause | None = None
     wall_s: float = 0.0
+    isolation: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -78,6 +79,7 @@ class SuiteReport(Value):
     output: str = ""
     cause: Cause | None = None
     wall_s: float = 0.0
+    isolation: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -86,14 +88,20 @@ class SuiteReport(Value):
 
 
 class TestReport(Value):
-    """Everything that ran for one candidate. `isolation` says what kept it from the host."""
+    """Everything that ran for one candidate."""
 
     __test__ = False
 
     runs: tuple[ScriptRun, ...] = ()
     suites: tuple[SuiteReport, ...] = ()
     build_cause: Cause | None = None
-    isolation: tuple[str, ...] = ()
+
+    @property
+    def isolation(self) -> tuple[str, ...]:
+        """What kept the code from the host in every single run; `("none",)` where nothing did, empty if none ran."""
+        held = [run.isolation for run in (*self.runs, *self.suites) if run.isolation]
+        common = set(held[0]).intersection(*held) if held else set()
+        return tuple(layer for layer in held[0] if layer in common) if held else ()
 
     @property
     def causes(self) -> tuple[Cause, ...]:

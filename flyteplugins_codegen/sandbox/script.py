@@ -119,6 +119,7 @@ def _report(job: ScriptJob, execution: Execution) -> ScriptRun:
         outputs=summarise_outputs(execution.outputs, job.outputs),
         cause=limit_cause(execution, job.limits) or _cause(job, execution, stderr),
         wall_s=execution.wall_s,
+        isolation=execution.isolation,
     )
 
 

@@ -55,6 +55,7 @@ def run_suite(
         output=failure_text(evidence.output, _MAX_OUTPUT_CHARS),
         cause=limit_cause(execution, within, evidence.running) or judge_suite(evidence, expected, origin),
         wall_s=execution.wall_s,
+        isolation=execution.isolation,
     )
 
 

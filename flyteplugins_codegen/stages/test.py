@@ -91,9 +91,7 @@ def _judge(run: Run, samples: Mapping[str, Path]) -> TestReport:
         scripts = [pool.submit(case) for case in _script_cases(run, samples, bench)]
         suites = [pool.submit(case) for case in _suite_cases(run, bench)]
         return TestReport(
-            runs=tuple(case.result() for case in scripts),
-            suites=tuple(case.result() for case in suites),
-            isolation=bench.isolation,
+            runs=tuple(case.result() for case in scripts), suites=tuple(case.result() for case in suites)
         )
 
 
@@ -105,10 +103,6 @@ class _Bench:
     suites: Sandbox
     limits: Limits
     folder: Path
-
-    @property
-    def isolation(self) -> tuple[str, ...]:
-        return (self.scripts.kind,)
 
 
 @contextmanager
