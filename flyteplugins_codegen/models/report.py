@@ -99,7 +99,8 @@ class TestReport(Value):
     @property
     def isolation(self) -> tuple[str, ...]:
         """What kept the code from the host in every single run; `("none",)` where nothing did, empty if none ran."""
-        held = [run.isolation for run in (*self.runs, *self.suites) if run.isolation]
+        ran: list[ScriptRun | SuiteReport] = [*self.runs, *self.suites]
+        held = [run.isolation for run in ran if run.isolation]
         common = set(held[0]).intersection(*held) if held else set()
         return tuple(layer for layer in held[0] if layer in common) if held else ()
 

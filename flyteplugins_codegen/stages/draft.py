@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from flyteplugins_codegen.llm.ask import ask, build_request
 from flyteplugins_codegen.llm.prompts import solution_messages, suite_messages
 from flyteplugins_codegen.llm.registry import open_model
@@ -11,8 +13,10 @@ from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolut
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.profile import DataContext
 from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.source.blocks import unfence
+from flyteplugins_codegen.stages.attempts import with_calls, with_next
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.store import ContentStore
 
@@ -74,6 +78,15 @@ async def write_tests(settings: Settings, request: Request, context: DataContext
         return TestsDraft(tests=tests, calls=answer.calls)
 
 
-def first_candidate(solution: SolutionDraft, tests: TestsDraft) -> Candidate:
-    """The two drafts as one candidate."""
-    return Candidate(plan=solution.plan, solution=solution.solution, tests=tests.tests)
+async def write_drafts(run: Run) -> tuple[SolutionDraft, TestsDraft]:
+    """Both drafts, side by side. Raises ModelError."""
+    return await asyncio.gather(
+        write_solution(run.settings, run.request, run.context),
+        write_tests(run.settings, run.request, run.context),
+    )
+
+
+def with_drafts(run: Run, solution: SolutionDraft, tests: TestsDraft) -> Run:
+    """The run with the two drafts as its first candidate, and their calls accounted for."""
+    candidate = Candidate(plan=solution.plan, solution=solution.solution, tests=tests.tests)
+    return with_next(with_calls(run, (*solution.calls, *tests.calls)), "first_draft", "the first answer", candidate)

@@ -9,10 +9,10 @@ from pathlib import Path
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.stages.attempts import add_packages, with_calls, with_next
+from flyteplugins_codegen.stages.attempts import add_packages
 from flyteplugins_codegen.stages.build import build_environment
 from flyteplugins_codegen.stages.context import extract_context, infer_schemas
-from flyteplugins_codegen.stages.draft import first_candidate, write_solution, write_tests
+from flyteplugins_codegen.stages.draft import with_drafts, write_drafts
 from flyteplugins_codegen.stages.loop import AddPackages, BuildEnvironment, Finish, FirstDraft, RunTests, next_action
 from flyteplugins_codegen.stages.repair import repair
 from flyteplugins_codegen.stages.test import run_tests
@@ -39,8 +39,8 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
     while not isinstance(action := next_action(run), Finish):
         match action:
             case FirstDraft():
-                run, new_calls = await _first_draft(run)
-                calls += new_calls
+                solution, tests = await write_drafts(run)
+                run, calls = with_drafts(run, solution, tests), (*solution.calls, *tests.calls)
             case BuildEnvironment():
                 run = await asyncio.to_thread(build_environment, run)
             case RunTests():
@@ -51,13 +51,3 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
                 repaired = await repair(run)
                 run, calls = repaired.run, calls + repaired.calls
     return Driven(run=run, finish=action, calls=calls)
-
-
-async def _first_draft(run: Run) -> tuple[Run, tuple[ModelCall, ...]]:
-    solution, tests = await asyncio.gather(
-        write_solution(run.settings, run.request, run.context),
-        write_tests(run.settings, run.request, run.context),
-    )
-    calls = (*solution.calls, *tests.calls)
-    drafted = with_next(with_calls(run, calls), "first_draft", "the first answer", first_candidate(solution, tests))
-    return drafted, calls

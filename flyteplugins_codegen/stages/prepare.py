@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 
 from pydantic import JsonValue
 
-from flyteplugins_codegen.data.files import describe_sample, frame_to_file
+from flyteplugins_codegen.data.files import describe_sample, frame_to_file, is_data_frame
 from flyteplugins_codegen.errors import InterfaceError, RequestError, SampleError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.interface import TypeName, check_name, input_types, output_types
@@ -72,7 +72,7 @@ def prepare_job(arguments: JobArguments) -> Job:
 
 def _sample_path(name: str, value: Any) -> Path:
     check_name("sample", name)
-    if type(value).__module__.partition(".")[0] == "pandas" and type(value).__name__ == "DataFrame":
+    if is_data_frame(value):
         return frame_to_file(name, value, cache_dir() / "samples")
     if not isinstance(value, str | os.PathLike):
         raise SampleError(
