@@ -6,12 +6,9 @@ the first asks for both drafts together and leaves the second one's for it in ou
 
 from __future__ import annotations
 
-import asyncio
-
 from flyteplugins_codegen.flyte.caching import runs_locally
 from flyteplugins_codegen.flyte.state import RunState
-from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, write_solution, write_tests
+from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, write_drafts, write_solution, write_tests
 from flyteplugins_codegen.store import ContentStore, digest
 from flyteplugins_codegen.syncing import run_blocking
 
@@ -23,7 +20,7 @@ def draft_solution(state: RunState) -> SolutionDraft:
     run = state.run
     if not runs_locally():
         return run_blocking(write_solution(run.settings, run.request, run.context))
-    solution, tests = run_blocking(_draft_both(run))
+    solution, tests = run_blocking(write_drafts(run))
     ContentStore().put(_KIND, digest(state), tests)
     return solution
 
@@ -33,10 +30,3 @@ def draft_tests(state: RunState) -> TestsDraft:
     run = state.run
     left = ContentStore().get(_KIND, digest(state), TestsDraft) if runs_locally() else None
     return left or run_blocking(write_tests(run.settings, run.request, run.context))
-
-
-async def _draft_both(run: Run) -> tuple[SolutionDraft, TestsDraft]:
-    return await asyncio.gather(
-        write_solution(run.settings, run.request, run.context),
-        write_tests(run.settings, run.request, run.context),
-    )

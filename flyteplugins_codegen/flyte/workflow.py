@@ -18,8 +18,8 @@ from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
-from flyteplugins_codegen.stages import attempts
-from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, first_candidate
+from flyteplugins_codegen.stages.attempts import add_packages
+from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, with_drafts
 from flyteplugins_codegen.stages.loop import AddPackages, BuildEnvironment, Finish, RunTests, next_action
 
 
@@ -40,9 +40,7 @@ def begin(
     conversation: list[FlyteFile],
 ) -> Judged:
     """Put the two drafts together as the first candidate, and take the run to its end."""
-    run = attempts.with_calls(state.run, (*solution.calls, *tests.calls))
-    run = attempts.with_next(run, "first_draft", "the first answer", first_candidate(solution, tests))
-    return _take_next_step(state.with_run(run), samples, conversation)
+    return _take_next_step(state.with_run(with_drafts(state.run, solution, tests)), samples, conversation)
 
 
 @dynamic
@@ -70,7 +68,7 @@ def _take_next_step(state: RunState, samples: Samples, conversation: Conversatio
 def _with_certain_packages(run: Run) -> Run:
     """No stage and no pod is needed to try the same code with packages that are known to be missing."""
     action = next_action(run)
-    return attempts.add_packages(run, action) if isinstance(action, AddPackages) else run
+    return add_packages(run, action) if isinstance(action, AddPackages) else run
 
 
 @workflow
