@@ -3,12 +3,14 @@
 A stage's outcome is kept in Flyte's cache under the content that it was made from and the code that made it. Only the
 tasks that talk to a model ask for a secret: `FLYTE_CODEGEN_SECRET=group/key`, set where the tasks are registered, names
 it, and its pod gets it as the environment variable KEY. In local execution the key is read from the environment.
+
+JSON objects are declared as bare `dict`: flytekit sends those as JSON, and pickles the values of a `dict[str, Any]`.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flytekit import Deck, Secret, task
 from flytekit.types.directory import FlyteDirectory
@@ -85,7 +87,7 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
     name: str,
     api_key: str,
     api_base: str,
-    model_params: dict[str, Any] | None,
+    model_params: dict | None,
     base_packages: list[str] | None,
     max_iterations: int,
     max_sample_rows: int,
@@ -116,7 +118,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     samples: dict[str, FlyteFile],
     inputs: dict[str, str] | None,
     outputs: dict[str, str] | None,
-    examples: list[dict[str, Any]] | None,
+    examples: list[dict] | None,
     tests: str,
 ) -> RunState:
     """Check the request. Never cached: it reads the samples' content, by which everything after it is kept."""

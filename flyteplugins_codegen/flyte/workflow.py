@@ -6,7 +6,7 @@ while another works. Everything before it, and the result after it, are plain no
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from flytekit import dynamic, workflow
 from flytekit.types.file import FlyteFile
@@ -83,7 +83,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
     # a plain dict, and hides it behind an optional one's `None`
     inputs: dict[str, str] | None = None,
     outputs: dict[str, str] | None = None,
-    examples: list[dict[str, Any]] | None = None,
+    examples: list[dict] | None = None,
     tests: str = "",
     save_to: str = "",
     allow_failure: bool = False,
@@ -144,7 +144,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     # a plain dict, and hides it behind an optional one's `None`
     inputs: dict[str, str] | None = None,
     outputs: dict[str, str] | None = None,
-    examples: list[dict[str, Any]] | None = None,
+    examples: list[dict] | None = None,
     tests: str = "",
     schema: str = "",
     constraints: list[str] | None = None,
@@ -153,7 +153,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     allow_failure: bool = False,
     api_key: str = "",
     api_base: str = "",
-    model_params: dict[str, Any] | None = None,
+    model_params: dict | None = None,
     base_packages: list[str] | None = None,
     max_iterations: int = 10,
     max_sample_rows: int = 100,

@@ -40,6 +40,7 @@ def test_the_workflows_package_and_only_tasks_that_talk_to_a_model_ask_for_the_s
     assert (secret.group, secret.key, secret.env_var) == ("providers", "OPENAI_API_KEY", "OPENAI_API_KEY")
     assert not {name for name in ("prepare", "finish") if of_ours[name].metadata.discoverable}
     assert of_ours["run_tests"].metadata.discoverable
+    assert "Pickle" not in "".join(str(made.interface) for made in tasks.values())
 
 
 def test_a_saved_solution_registers_as_it_is(pyflyte: Any, tmp_path: Path) -> None:
