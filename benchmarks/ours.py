@@ -11,7 +11,7 @@ from benchmarks.job import MAX_ITERATIONS, OUTPUTS, SALES, prompt
 from benchmarks.side import generate_all, peak_memory_mib, read_arguments, report
 
 # Imported when first used; the peer imports its own at its top, so that its `generate()` never pays for them.
-LIBRARIES = ("flytekit", "openai", "pandas", "pandera.pandas", "pyarrow")
+LIBRARIES = ("flytekit", "openai", "pandas", "pandera.pandas", "pyarrow", "flyteplugins_codegen.result")
 
 
 async def generate(url: str, number: int) -> dict[str, Any]:
