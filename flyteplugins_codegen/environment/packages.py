@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -21,7 +22,6 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from flyteplugins_codegen.errors import PackageError
-from flyteplugins_codegen.source.imports import is_standard_library, third_party_names
 
 MAX_NAME_LENGTH = 100
 MAX_REQUIREMENT_LENGTH = 300
@@ -87,23 +87,27 @@ def check_system_name(package: str) -> str:
     return name
 
 
-def requirements_of(code: str, packages: Iterable[str], base_packages: Iterable[str] = ()) -> tuple[str, ...]:
+def requirements_of(
+    imported: Iterable[str], packages: Iterable[str], base_packages: Iterable[str] = ()
+) -> tuple[str, ...]:
     """What the candidate needs installed: what it lists, `base_packages`, and what it imports beyond those.
+
+    `imported` are the dotted names of its third-party imports (`source.imports.third_party_names`).
 
     Sorted and normalised, the same for the same arguments. A listed import name (`cv2`, `sklearn`) becomes its
     distribution; one that only names a standard module (`json`, `pathlib`) is dropped, for such distributions are
-    outdated copies that would hide the module. Raises PackageError by policy, SyntaxError for code that does not parse.
+    outdated copies that would hide the module. Raises PackageError by policy.
     """
     listed = frozenset(_listed([*packages, *base_packages]))
     names = frozenset(Requirement(requirement).name for requirement in listed)
-    imported = {distribution_for(name) for name in third_party_names(code) if names.isdisjoint(_providers(name))}
-    return tuple(sorted(_without_repeats(listed | imported)))
+    beyond = {distribution_for(name) for name in imported if names.isdisjoint(_providers(name))}
+    return tuple(sorted(_without_repeats(listed | beyond)))
 
 
 def _listed(requirements: Iterable[str]) -> Iterator[str]:
     for requirement in map(check_name, requirements):
         parsed = Requirement(requirement)
-        if not is_standard_library(parsed.name.replace("-", "_")):
+        if parsed.name.replace("-", "_") not in sys.stdlib_module_names:
             yield _render(parsed, _meant(parsed.name))
 
 

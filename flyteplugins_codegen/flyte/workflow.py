@@ -13,6 +13,7 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte import tasks
+from flyteplugins_codegen.flyte.nesting import short_working_directory
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
@@ -40,14 +41,16 @@ def begin(
     conversation: list[FlyteFile],
 ) -> Judged:
     """Put the two drafts together as the first candidate, and take the run to its end."""
-    return _take_next_step(state.with_run(with_drafts(state.run, solution, tests)), samples, conversation)
+    with short_working_directory():
+        return _take_next_step(state.with_run(with_drafts(state.run, solution, tests)), samples, conversation)
 
 
 @dynamic
 @readable_errors
 def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[FlyteFile]) -> Judged:
     """Take the run from where it stands to its end."""
-    return _take_next_step(state, samples, conversation)
+    with short_working_directory():
+        return _take_next_step(state, samples, conversation)
 
 
 def _take_next_step(state: RunState, samples: Samples, conversation: Conversation) -> Judged:

@@ -40,7 +40,6 @@ class Resources(Value):
     def _as_text(cls, value: Any) -> Any:
         return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
-
     @property
     def memory_mib(self) -> int:
         """`mem` in MiB. Raises SettingsError for what is no Kubernetes quantity."""

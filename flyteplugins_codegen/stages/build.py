@@ -11,6 +11,7 @@ from flyteplugins_codegen.errors import PackageError
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
 from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.source.imports import third_party_names
 from flyteplugins_codegen.stages.attempts import with_last
 from flyteplugins_codegen.stages.progress import stage
 
@@ -39,10 +40,11 @@ def build_environment(run: Run) -> Run:
 def _resolved(run: Run, last: Attempt) -> EnvironmentLock:
     solution = last.candidate.solution
     try:
-        wanted = requirements_of(solution.code, solution.packages, run.settings.base_packages)
+        imported = third_party_names(solution.code)
     except SyntaxError:
         # Told by the stage that runs it; the packages that the reply names are all there is to know.
-        wanted = requirements_of("", solution.packages, run.settings.base_packages)
+        imported = ()
+    wanted = requirements_of(imported, solution.packages, run.settings.base_packages)
     return resolve(wanted, system_packages=solution.system_packages)
 
 

@@ -110,9 +110,10 @@ def with_retries(attempt: Callable[[], T], retries: int) -> T:
 
 def _failure(bundle: SolutionBundle, run: ScriptRun, cause: Cause) -> OutputError | SolutionFailedError:
     kind = OutputError if cause.kind in {"missing_output", "invalid_output"} else SolutionFailedError
+    # The rest of the cause's message is an extract of stderr, which follows in full.
+    told = f"solution {bundle.name!r}: {cause.kind.replace('_', ' ')}: {cause.message.partition(chr(10))[0]}"
     stderr = run.stderr.strip()
-    told = f"\nIts stderr:\n{stderr}" if stderr else "\nIt wrote nothing to stderr."
-    return kind(f"solution {bundle.name!r}: {cause.kind.replace('_', ' ')}: {cause.message}{told}")
+    return kind(f"{told}\nIts stderr:\n{stderr}" if stderr else f"{told}\nIt wrote nothing to stderr.")
 
 
 def _keep(outputs: Mapping[str, Output], folder: Path) -> None:
@@ -122,6 +123,9 @@ def _keep(outputs: Mapping[str, Output], folder: Path) -> None:
     try:
         for name, output in outputs.items():
             output.copy_to(aside / name)
+        for file in aside.rglob("*"):
+            if file.is_file():
+                file.chmod(0o444)  # handed out as it lies: whoever changed it would change what is kept
         aside.chmod(0o755)
         aside.rename(folder)
     except OSError:

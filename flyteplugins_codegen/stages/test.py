@@ -28,6 +28,7 @@ from flyteplugins_codegen.sandbox.python_errors import syntax_cause
 from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
 from flyteplugins_codegen.sandbox.suite import run_suite
 from flyteplugins_codegen.source.declared_tests import declared_tests
+from flyteplugins_codegen.source.imports import third_party_names
 from flyteplugins_codegen.stages.attempts import with_last
 from flyteplugins_codegen.stages.build import install_for_tests
 from flyteplugins_codegen.stages.execute import with_retries
@@ -90,9 +91,7 @@ def _judge(run: Run, samples: Mapping[str, Path]) -> TestReport:
         pool = stack.enter_context(ThreadPoolExecutor(_WORKERS))
         scripts = [pool.submit(case) for case in _script_cases(run, samples, bench)]
         suites = [pool.submit(case) for case in _suite_cases(run, bench)]
-        return TestReport(
-            runs=tuple(case.result() for case in scripts), suites=tuple(case.result() for case in suites)
-        )
+        return TestReport(runs=tuple(case.result() for case in scripts), suites=tuple(case.result() for case in suites))
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ def _with_test_imports(run: Run, lock: EnvironmentLock, own: InstalledEnvironmen
     wanted = set(lock.packages)
     for source in sources:
         if syntax_cause(source, "test_solution.py") is None:
-            wanted |= set(requirements_of(source, ()))
+            wanted |= set(requirements_of(third_party_names(source), ()))
     extra = wanted - set(lock.packages) - {"pytest"}
     return install(resolve([*lock.packages, *extra])) if extra else own
 

@@ -42,10 +42,6 @@ def job(code: str, **settings: Any) -> Job:
     return Job(command=command, program=program, **settings)
 
 
-def has_namespaces(sandbox: Sandbox) -> bool:
-    return not isinstance(sandbox, Unisolated)
-
-
 # --- how it ends ------------------------------------------------------------------------------------------------------
 
 
@@ -92,12 +88,12 @@ def test_a_program_that_ignores_signals_is_ended_too(sandbox):
     assert sandbox.run(job(code, limits=Limits(wall_s=0.3))).status == "timed_out"
 
 
+# Not `plain`: without namespaces, a process that leaves its session cannot be found again.
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "shared"], indirect=True)
 @pytest.mark.parametrize(
     "ending", ["time.sleep(60)", "os._exit(0)"], ids=["at the time limit", "when the program ends"]
 )
 def test_daemons_do_not_outlive_their_job(sandbox, ending):
-    if not has_namespaces(sandbox):
-        pytest.skip("without namespaces, a process that leaves its session cannot be found again")
     marker = f"left-behind-{os.getpid()}-{time.monotonic_ns()}"
     code = f"""
 if os.fork() == 0:

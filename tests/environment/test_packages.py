@@ -14,6 +14,11 @@ from flyteplugins_codegen.environment.packages import (
     requirements_of,
 )
 from flyteplugins_codegen.errors import PackageError
+from flyteplugins_codegen.source.imports import third_party_names
+
+
+def needed(code, packages, base_packages=()):
+    return requirements_of(third_party_names(code), packages, base_packages)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +111,7 @@ def test_what_is_no_debian_package_is_refused(refused):
 
 def test_requirements_are_what_is_listed_and_what_is_imported_beyond_it():
     code = "import pandas, yaml, os\nfrom PIL import Image\n"
-    assert requirements_of(code, ["Pandas>=2.2"], ["pyarrow"]) == ("pandas>=2.2", "pillow", "pyarrow", "pyyaml")
+    assert needed(code, ["Pandas>=2.2"], ["pyarrow"]) == ("pandas>=2.2", "pillow", "pyarrow", "pyyaml")
 
 
 @pytest.mark.parametrize(
@@ -121,12 +126,12 @@ def test_requirements_are_what_is_listed_and_what_is_imported_beyond_it():
     ],
 )
 def test_a_module_that_a_listed_distribution_provides_adds_nothing(module, listed):
-    assert requirements_of(f"import {module}", [listed]) == (check_name(listed),)
+    assert needed(f"import {module}", [listed]) == (check_name(listed),)
 
 
 def test_a_listed_import_name_means_its_distribution():
     code = "import sklearn, cv2, PIL, psycopg2"
-    assert requirements_of(code, ["sklearn>=1.5", "cv2", "PIL", "psycopg2"]) == (
+    assert needed(code, ["sklearn>=1.5", "cv2", "PIL", "psycopg2"]) == (
         "opencv-python-headless",
         "pillow",
         "psycopg2-binary",
@@ -135,19 +140,19 @@ def test_a_listed_import_name_means_its_distribution():
 
 
 def test_listed_standard_modules_are_dropped_for_their_distributions_would_hide_them():
-    assert requirements_of("import json", ["json", "pathlib", "dataclasses", "typing", "six"]) == ("six",)
+    assert needed("import json", ["json", "pathlib", "dataclasses", "typing", "six"]) == ("six",)
 
 
 def test_a_bare_name_gives_way_to_a_more_exact_one():
-    assert requirements_of("", ["pandas", "pandas==2.3.0"], ["pandas", "pandas>=2"]) == ("pandas==2.3.0", "pandas>=2")
+    assert needed("", ["pandas", "pandas==2.3.0"], ["pandas", "pandas>=2"]) == ("pandas==2.3.0", "pandas>=2")
 
 
 def test_requirements_do_not_depend_on_order():
     listed = ["six", "PyYAML", "pandas>=2", "lxml"]
     code = "import requests, numpy, bs4"
-    assert requirements_of(code, listed, ["attrs"]) == requirements_of(code, [*listed[::-1], "Attrs"], [])
+    assert needed(code, listed, ["attrs"]) == needed(code, [*listed[::-1], "Attrs"], [])
 
 
 def test_a_refused_name_among_the_listed_fails_the_whole_list():
     with pytest.raises(PackageError, match=r"'\./local'"):
-        requirements_of("", ["six", "./local"])
+        needed("", ["six", "./local"])

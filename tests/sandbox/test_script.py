@@ -220,7 +220,7 @@ class FailingSandbox:
 
 def test_a_failure_of_the_sandbox_is_never_the_program_s() -> None:
     with pytest.raises(SandboxError, match="no room on the disk"):
-        ran(FailingSandbox(), "")  # type: ignore[arg-type]
+        ran(FailingSandbox(), "")
 
 
 # --- expectations -----------------------------------------------------------------------------------------------------
