@@ -83,6 +83,7 @@ class AutoCoderAgent(Settings):
                 outputs=outputs,
                 examples=examples,
                 tests=tests,
+                skip_tests=self.skip_tests,
             )
         )
         driven = await drive(Run(settings=self.settings, request=job.request), job.samples)

@@ -16,9 +16,7 @@ T = TypeVar("T")
 
 def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run a coroutine to its end from synchronous code, inside a running event loop (a notebook, a Flyte task) too."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _has_running_loop():
         return asyncio.run(coroutine)
     outcome: list[T] = []
     errors: list[BaseException] = []
@@ -37,6 +35,14 @@ def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     if errors:
         raise errors[0]
     return outcome[0]
+
+
+def _has_running_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class BoundMethod(Generic[P, T]):

@@ -132,6 +132,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
             outputs=outputs,
             examples=examples,
             tests=tests or None,
+            skip_tests=agent.skip_tests,
         )
     )
     run = Run(settings=agent.settings, request=job.request)

@@ -30,7 +30,7 @@ class Job(Value):
 
 
 class JobArguments(Value):
-    """The arguments of `generate()` as the caller gave them, unchecked."""
+    """The arguments of `generate()` as the caller gave them, unchecked, and whether tests will be generated."""
 
     prompt: str
     schema_text: str | None = None
@@ -40,13 +40,14 @@ class JobArguments(Value):
     outputs: Mapping[str, Any] | None = None
     examples: Sequence[Any] | None = None
     tests: str | None = None
+    skip_tests: bool = False
 
 
 def prepare_job(arguments: JobArguments) -> Job:
     """Check everything that can be checked before anything is spent.
 
     Raises:
-        RequestError: an empty prompt, tests that do not parse.
+        RequestError: an empty prompt, tests that do not parse, a request by which no solution could be judged.
         InterfaceError: a name or type that is not possible, an input declared twice, an example out of step.
         SampleError: a sample that is missing, empty or of no supported kind.
     """
@@ -67,7 +68,18 @@ def prepare_job(arguments: JobArguments) -> Job:
         examples=_checked_examples(arguments.examples or (), samples, inputs, outputs),
         tests=arguments.tests,
     )
+    if arguments.skip_tests:
+        _check_judgeable(request)
     return Job(request=request, samples=paths)
+
+
+def _check_judgeable(request: Request) -> None:
+    without_value = set(request.inputs) - {sample.name for sample in request.samples}
+    if without_value and not request.examples and not request.tests:
+        raise RequestError(
+            f"nothing could judge a solution: skip_tests is set, and the script cannot run on the samples without a value "
+            f"for {', '.join(sorted(without_value))}; give an example with these inputs, or tests of your own"
+        )
 
 
 def _sample_path(name: str, value: Any) -> Path:

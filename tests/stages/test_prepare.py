@@ -100,6 +100,15 @@ def test_tests_with_a_syntax_error_name_the_line():
         prepared(tests="def test_x():\n    assert (1\n")
 
 
+def test_a_request_by_which_nothing_could_be_judged_is_refused(sample):
+    arguments = {"samples": {"rain": sample}, "inputs": {"threshold": float}, "outputs": {"n": int}, "skip_tests": True}
+    with pytest.raises(RequestError, match="without a value for threshold"):
+        prepared(**arguments)
+    assert prepared(**arguments, examples=[{"inputs": {"threshold": 1.0}, "outputs": {"n": 1}}])
+    assert prepared(**arguments, tests="def test_mine(): ...")
+    assert prepared(**arguments | {"skip_tests": False})
+
+
 def test_an_empty_prompt_is_refused():
     with pytest.raises(RequestError, match="prompt is empty"):
         prepared(prompt=" \n")
