@@ -21,7 +21,7 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
 from flyteplugins_codegen.stages.attempts import add_packages
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, with_drafts
-from flyteplugins_codegen.stages.loop import AddPackages, BuildEnvironment, Finish, RunTests, next_action
+from flyteplugins_codegen.stages.loop import AddPackages, Finish, Repair, next_action
 
 
 class Judged(NamedTuple):
@@ -54,18 +54,16 @@ def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[F
 
 
 def _take_next_step(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
-    """The nodes of the next stage and of all that comes after it; the last state itself where there is none."""
+    """The nodes of the next attempt and of all that comes after it; the last state itself where there is none."""
     state = state.with_run(_with_certain_packages(state.run))
     action = next_action(state.run)
     if isinstance(action, Finish):
         return Judged(state, conversation)
-    if isinstance(action, BuildEnvironment):
-        return advance(state=tasks.build_environment(state=state), samples=samples, conversation=conversation)
-    if isinstance(action, RunTests):
-        judged = tasks.run_tests(state=state, samples=samples)
-        return advance(state=judged, samples=samples, conversation=conversation)
-    repaired = tasks.repair(state=state)
-    return advance(state=repaired.state, samples=samples, conversation=[*conversation, repaired.conversation])
+    if isinstance(action, Repair):
+        state, said = tasks.repair(state=state)
+        conversation = [*conversation, said]
+    judged = tasks.run_tests(state=tasks.build_environment(state=state), samples=samples)
+    return advance(state=judged, samples=samples, conversation=conversation)
 
 
 def _with_certain_packages(run: Run) -> Run:

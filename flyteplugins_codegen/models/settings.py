@@ -81,7 +81,7 @@ class Settings(Value):
     base_packages: tuple[str, ...] = Field(default=(), description="Distributions every candidate may import")
     resources: Resources | None = None
     image_config: ImageConfig | None = None
-    max_iterations: int = Field(default=10, ge=1, description="How many candidates are tried at most")
+    max_iterations: int = Field(default=10, ge=1, le=50, description="How many candidates are tried at most")
     max_sample_rows: int = Field(default=100, ge=0, description="How many rows of a sample the model sees at most")
     skip_tests: bool = False
     sandbox_retries: int = Field(default=0, ge=0, description="Retries of a sandbox that failed itself, not of a test")

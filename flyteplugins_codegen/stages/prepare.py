@@ -77,8 +77,8 @@ def _check_judgeable(request: Request) -> None:
     without_value = set(request.inputs) - {sample.name for sample in request.samples}
     if without_value and not request.examples and not request.tests:
         raise RequestError(
-            f"nothing could judge a solution: skip_tests is set, and the script cannot run on the samples without a value "
-            f"for {', '.join(sorted(without_value))}; give an example with these inputs, or tests of your own"
+            "nothing could judge a solution: skip_tests is set, and the script cannot run on the samples without a "
+            f"value for {', '.join(sorted(without_value))}; give an example with these inputs, or tests of your own"
         )
 
 

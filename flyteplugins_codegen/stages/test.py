@@ -49,6 +49,8 @@ def run_tests(run: Run, samples: Mapping[str, Path]) -> Run:
         IndexUnavailableError: what the tests need could not be installed by fault of the machine.
     """
     last = run.attempts[-1]
+    if last.report is not None:
+        return run  # its environment could not be built, and that is what the report says
     if last.environment is None:
         raise CodegenError(f"attempt {last.number} has no environment; build_environment comes first")
     with stage("run tests") as note:

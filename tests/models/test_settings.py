@@ -10,7 +10,15 @@ from flyteplugins_codegen.models.settings import Resources, SecretReference, Set
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"max_iterations": 0}, {"max_sample_rows": -1}, {"timeout_s": 0}, {"cache": "never"}, {"colour": "red"}]
+    "wrong",
+    [
+        {"max_iterations": 0},
+        {"max_iterations": 51},
+        {"max_sample_rows": -1},
+        {"timeout_s": 0},
+        {"cache": "never"},
+        {"colour": "red"},
+    ],
 )
 def test_a_setting_that_is_not_possible_is_named(wrong):
     with pytest.raises(ValidationError) as caught:
