@@ -1,5 +1,6 @@
-# The image that the stages run in on a cluster: this package, and nothing that a model wrote. Solutions and their tests
-# run in images of their own.
+# The image that the stages run in on a cluster: this package with its sandbox, and nothing that a model wrote. Candidates
+# are judged inside it, in bubblewrap, so its pods must be allowed user namespaces; a finished solution runs in an image
+# of its own.
 #
 #   docker build --tag codegen-runner .
 #   docker build --tag codegen-runner --build-arg BASE_IMAGE=python:3.12-slim --build-arg PIP_INDEX_URL=... .

@@ -152,8 +152,7 @@ def extract_context(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
 @readable_errors
 def infer_schemas(state: RunState) -> RunState:
     """Infer a Pandera schema for every sample that has columns."""
-    schemas = context.infer_schemas(state.run.context)
-    return state.with_run(state.run.model_copy(update={"schemas": schemas}))
+    return state.with_run(context.with_schemas(state.run))
 
 
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())

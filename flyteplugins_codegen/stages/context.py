@@ -10,6 +10,7 @@ from flyteplugins_codegen.data.profile import profile_sample
 from flyteplugins_codegen.data.schemas import infer_schema
 from flyteplugins_codegen.models.profile import DataContext
 from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.stages.remember import remember
@@ -35,6 +36,12 @@ def extract_context(settings: Settings, request: Request, samples: Mapping[str, 
 
 def _told(name: str, row_count: int | None) -> str:
     return f"{name}: {row_count:,} rows" if row_count is not None else name
+
+
+def with_schemas(run: Run) -> Run:
+    """The run with its schemas. The profiles that they come from have no further use, and do not go round the loop."""
+    schemas = infer_schemas(run.context)
+    return run.model_copy(update={"schemas": schemas, "context": run.context.model_copy(update={"samples": ()})})
 
 
 def infer_schemas(context: DataContext) -> dict[str, str]:

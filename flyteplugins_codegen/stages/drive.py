@@ -11,7 +11,7 @@ from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages.attempts import add_packages
 from flyteplugins_codegen.stages.build import build_environment
-from flyteplugins_codegen.stages.context import extract_context, infer_schemas
+from flyteplugins_codegen.stages.context import extract_context, with_schemas
 from flyteplugins_codegen.stages.draft import with_drafts, write_drafts
 from flyteplugins_codegen.stages.loop import AddPackages, BuildEnvironment, Finish, FirstDraft, RunTests, next_action
 from flyteplugins_codegen.stages.repair import repair
@@ -34,7 +34,7 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
             paid for by then is kept, and the same call takes up where this one stopped.
     """
     context = await asyncio.to_thread(extract_context, run.settings, run.request, samples)
-    run = run.model_copy(update={"context": context, "schemas": infer_schemas(context)})
+    run = with_schemas(run.model_copy(update={"context": context}))
     calls: tuple[ModelCall, ...] = ()
     while not isinstance(action := next_action(run), Finish):
         match action:
