@@ -38,7 +38,8 @@ def main() -> None:
     for place, file in (("Seattle, the sample", SEATTLE), ("New York, a second file", NEW_YORK)):
         rainy_days, monthly = result.run(weather=file)
         _say(place, f"rainy_days = {rainy_days}\n{_head(monthly)}")
-    _say("Run the solution again, without any model", f"pyflyte run {FOLDER}/task.py rainy_days --weather {NEW_YORK}")
+    again = f"{_pyflyte()} run {FOLDER}/task.py rainy_days --weather {NEW_YORK}"
+    _say("Run the solution again, without any model", again)
     _say("Run all of this again", _command_line())
 
 
@@ -79,9 +80,15 @@ def _head(monthly: Any) -> str:
     return "\n".join([*shown, f"... {len(rows) - 1} months"])
 
 
+def _pyflyte() -> str:
+    """As it can be typed here: the one beside this interpreter, where no environment has been activated."""
+    path = Path(sys.executable).with_name("pyflyte")
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else "pyflyte"
+
+
 def _command_line() -> str:
     return (
-        f'pyflyte run workflows/generate.py generate --prompt "{PROMPT}" \\\n'
+        f'{_pyflyte()} run workflows/generate.py generate --prompt "{PROMPT}" \\\n'
         f"""  --samples '{{"weather": "{SEATTLE}"}}' --outputs '{{"rainy_days": "int", "monthly": "file"}}' \\\n"""
         f"  --model replay:{RECORDING}"
     )
