@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Sequence
 from html import escape
 
+from pydantic import JsonValue
+
 from flyteplugins_codegen.models.conversation import ModelCall
-from flyteplugins_codegen.models.report import ScriptRun, SuiteReport, TestReport
+from flyteplugins_codegen.models.report import SAMPLES_CASE, ScriptRun, SuiteReport, TestReport
 from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.models.settings import Settings
 
@@ -17,10 +20,14 @@ _STYLE = """
 @media (prefers-color-scheme: dark) { :root { --good: #3fb950; --bad: #f85149 } }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 0 auto; padding: 1rem }
 pre { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .7rem; font-size: 13px }
-table { border-collapse: collapse } td, th { text-align: left; padding: .15rem 1rem .15rem 0; vertical-align: top }
+table { border-collapse: collapse } td { padding: .15rem 1rem .15rem 0; vertical-align: top; white-space: nowrap }
+ul { list-style: none; padding: 0 } li { margin: .3rem 0; overflow-wrap: anywhere } small { opacity: .7 }
+.wide { overflow-x: auto }
 details { border-left: 3px solid var(--line); padding-left: .8rem; margin: .8rem 0 } summary { cursor: pointer }
 .good { color: var(--good) } .bad { color: var(--bad) } .add { color: var(--good) } .del { color: var(--bad) }
 """
+
+_HEAD_LINES = 5
 
 
 def render_report(
@@ -91,30 +98,46 @@ def _report(report: TestReport) -> str:
     for suite in report.suites:
         rows += _suite_rows(suite)
     cause = f"<pre>{_text(report.build_cause.message)}</pre>" if report.build_cause else ""
-    isolation = f"<p>Isolation: {_text(', '.join(report.isolation))}</p>" if report.isolation else ""
-    return f"{cause}<table>{''.join(rows)}</table>{isolation}"
+    isolation = f"<p><small>Isolation: {_text(', '.join(report.isolation))}</small></p>" if report.isolation else ""
+    return f"{cause}<ul>{''.join(rows)}</ul>{isolation}"
 
 
 def _run_row(run: ScriptRun) -> str:
-    where = "the samples" if run.case == "samples" else run.case
-    outputs = ", ".join(f"{name} = {value}" for name, value in run.outputs.items())
-    return _row(f"script on {where}", run.passed, run.cause.message if run.cause else outputs, run.wall_s)
+    where = "the samples" if run.case == SAMPLES_CASE else run.case
+    told = _excerpt(run.cause.message) if run.cause else "".join(_output(*item) for item in run.outputs.items())
+    return _row(f"script on {where}", run.wall_s, told, passed=run.passed)
+
+
+def _output(name: str, value: JsonValue) -> str:
+    """A simple output as it is, a file by its size and its first lines, a folder by its files."""
+    if not isinstance(value, dict):
+        return f"<div>{_text(name)} = {_text(str(value))}</div>"
+    if "files" in value:
+        return f"<div>{_text(name)}: {_text(json.dumps(value['files']))}</div>"
+    head = str(value.get("head", "")).splitlines()[:_HEAD_LINES]
+    return f"<div>{_text(name)}: {value.get('size_bytes')} bytes</div>" + _excerpt("\n".join(head))
 
 
 def _suite_rows(suite: SuiteReport) -> list[str]:
-    rows = [_row(test.name, test.outcome == "passed", test.message, test.duration_s) for test in suite.tests]
+    rows = [
+        _row(test.name, test.duration_s, _excerpt(test.message), passed=test.outcome == "passed")
+        for test in suite.tests
+    ]
     if suite.cause is not None and not any(test.outcome in {"failed", "error"} for test in suite.tests):
-        rows.append(_row(f"{suite.origin} tests", passed=False, told=suite.cause.message, wall_s=suite.wall_s))
+        rows.append(_row(f"{suite.origin} tests", suite.wall_s, _excerpt(suite.cause.message), passed=False))
     return rows
 
 
-def _row(name: str, passed: bool, told: str, wall_s: float) -> str:  # noqa: FBT001 - a table's cell, not a switch
-    mark = _mark("✓", "✗", good=passed)
-    return f"<tr><td>{mark}</td><td>{_text(name)}</td><td>{wall_s:.2f} s</td><td>{_text(told)}</td></tr>"
+def _row(name: str, wall_s: float, told: str, *, passed: bool) -> str:
+    return f"<li>{_mark('✓', '✗', good=passed)} {_text(name)} <small>{wall_s:.2f} s</small>{told}</li>"
+
+
+def _excerpt(text: str) -> str:
+    return f"<pre>{_text(text)}</pre>" if text.strip() else ""
 
 
 def _calls(calls: Sequence[ModelCall]) -> str:
-    return f"<table>{''.join(_call_row(call) for call in calls)}</table>"
+    return f'<div class="wide"><table>{"".join(_call_row(call) for call in calls)}</table></div>'
 
 
 def _call_row(call: ModelCall) -> str:
