@@ -16,7 +16,7 @@ from flyteplugins_codegen.store import digest
 TAG_LENGTH = 16
 
 # Part of every image's name: raise it when the Containerfile changes, so that no older image is taken for a new one.
-_RECIPE = 1
+_RECIPE = 2
 _MAX_NAME_LENGTH = 100
 
 # The grammar of image references, github.com/distribution/reference: a path is lower case, a host may have a port.
@@ -74,7 +74,9 @@ def _packages_step(lock: EnvironmentLock) -> str:
         return ""
     return (
         "COPY requirements.txt /app/requirements.txt\n"
-        "RUN python -m pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore \\\n"
+        # A distribution's own Python refuses pip (PEP 668); nothing but the solution lives in this image.
+        "RUN PIP_BREAK_SYSTEM_PACKAGES=1 \\\n"
+        "    python -m pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore \\\n"
         "    --require-hashes --no-deps --only-binary :all: --requirement /app/requirements.txt"
     )
 

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import uuid
-from pathlib import Path
 
 from flytekit import Cache
 from flytekit.core.context_manager import FlyteContextManager
 
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.stages.remember import code_version
 from flyteplugins_codegen.store import ContentStore, digest, remembered
-
-_ROOT = Path(__file__).parents[1]
 
 
 def cached_by_code(*rooms: str) -> Cache:
@@ -21,13 +18,7 @@ def cached_by_code(*rooms: str) -> Cache:
 
     The files of the samples are left out of the key, because the request tells them by their content.
     """
-    return Cache(version=_code_version("models", "stages", *rooms), ignored_inputs=("samples",))
-
-
-@functools.cache
-def _code_version(*rooms: str) -> str:
-    files = [path for room in rooms for path in sorted((_ROOT / room).rglob("*.py"))]
-    return digest(*(part for path in files for part in (str(path.relative_to(_ROOT)), path.read_bytes())))[:32]
+    return Cache(version=code_version(*rooms), ignored_inputs=("samples",))
 
 
 class Salt(Value):

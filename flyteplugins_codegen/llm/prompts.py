@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
+from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.candidate import Candidate
 from flyteplugins_codegen.models.conversation import Message
 from flyteplugins_codegen.models.interface import TypeName
@@ -56,11 +57,23 @@ def _examples(examples: Iterable[Example]) -> list[str]:
     return ["Examples that must hold:", *lines] if lines else []
 
 
-def describe_request(request: Request, context: DataContext) -> str:
+class Brief(Value):
+    """What every author of one job is told. `installed` are distributions that a solution may import as it is."""
+
+    request: Request
+    context: DataContext = DataContext()
+    role: str | None = None
+    installed: tuple[str, ...] = ()
+
+
+def describe_job(brief: Brief) -> str:
     """The job as both the solution's and the tests' author see it: the same text, so that it is cached once."""
+    request = brief.request
     parts = [f"# Job\n{request.prompt.strip()}"]
     parts += _types("Inputs", dict(request.inputs))
     parts += _types("Outputs", dict(request.outputs))
+    if brief.installed:
+        parts.append("Installed already: " + ", ".join(brief.installed))
     if request.schema_text:
         parts.append(f"# Schema\n{request.schema_text.strip()}")
     if request.constraints:
@@ -68,32 +81,30 @@ def describe_request(request: Request, context: DataContext) -> str:
     parts += _examples(request.examples)
     if request.tests:
         parts.append(f"# The user's tests\n```python\n{request.tests.strip()}\n```")
-    if context.text:
-        parts.append(f"# Data\n{context.text.strip()}")
+    if brief.context.text:
+        parts.append(f"# Data\n{brief.context.text.strip()}")
     return "\n".join(parts)
 
 
-def solution_messages(request: Request, context: DataContext, role: str | None = None) -> tuple[Message, ...]:
+def solution_messages(brief: Brief) -> tuple[Message, ...]:
     """Ask for the plan, the script and its packages in one reply."""
-    return _messages(role, SOLUTION_CONTRACT, describe_request(request, context))
+    return _messages(brief.role, SOLUTION_CONTRACT, describe_job(brief))
 
 
-def suite_messages(request: Request, context: DataContext, role: str | None = None) -> tuple[Message, ...]:
+def suite_messages(brief: Brief) -> tuple[Message, ...]:
     """Ask for tests from the request and the data, not from the code."""
-    return _messages(role, TESTS_CONTRACT, describe_request(request, context))
+    return _messages(brief.role, TESTS_CONTRACT, describe_job(brief))
 
 
-def repair_messages(
-    request: Request, context: DataContext, candidate: Candidate, failure: str, role: str | None = None
-) -> tuple[Message, ...]:
+def repair_messages(brief: Brief, candidate: Candidate, failure: str) -> tuple[Message, ...]:
     """Ask for the cause and the change; `failure` comes from `describe_failure`."""
-    parts = [describe_request(request, context), _file("solution.py", candidate.solution.code)]
+    parts = [describe_job(brief), _file("solution.py", candidate.solution.code)]
     if candidate.tests:
         parts.append(_file("test_solution.py", candidate.tests))
     if candidate.solution.packages:
         parts.append("Installed: " + ", ".join(candidate.solution.packages))
     parts.append(f"# What failed\n{failure}")
-    return _messages(role, f"{SOLUTION_CONTRACT}\n\n{REPAIR_CONTRACT}", "\n\n".join(parts))
+    return _messages(brief.role, f"{SOLUTION_CONTRACT}\n\n{REPAIR_CONTRACT}", "\n\n".join(parts))
 
 
 def _messages(role: str | None, contract: str, job: str) -> tuple[Message, ...]:

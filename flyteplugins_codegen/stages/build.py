@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from flyteplugins_codegen.environment.layers import install
 from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, resolve
 from flyteplugins_codegen.environment.packages import requirements_of
+from flyteplugins_codegen.environment.system import missing_system_packages
 from flyteplugins_codegen.errors import PackageError
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
 from flyteplugins_codegen.models.report import Cause, TestReport
@@ -59,4 +60,6 @@ def install_for_tests(lock: EnvironmentLock) -> tuple[InstalledEnvironment, Inst
 
 
 def _told(lock: EnvironmentLock) -> str:
-    return ", ".join(lock.packages) if lock.packages else "standard library only"
+    told = ", ".join(lock.packages) if lock.packages else "standard library only"
+    absent = missing_system_packages(lock)
+    return f"{told}; in the image only: {', '.join(absent)}" if absent else told

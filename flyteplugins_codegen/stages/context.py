@@ -13,7 +13,9 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.stages.progress import stage
-from flyteplugins_codegen.stages.remember import remember
+from flyteplugins_codegen.stages.remember import Shelf, remember
+
+_CONTEXTS = Shelf("contexts", ("data",))
 
 
 def extract_context(settings: Settings, request: Request, samples: Mapping[str, Path]) -> DataContext:
@@ -29,7 +31,7 @@ def extract_context(settings: Settings, request: Request, samples: Mapping[str, 
             profiles = [profile_sample(name, path, settings.max_sample_rows) for name, path in samples.items()]
             return build_context(profiles, settings.max_sample_rows)
 
-        context = remember(settings, "contexts", key, DataContext, profile)
+        context = remember(settings, _CONTEXTS, key, DataContext, profile)
         note.detail = ", ".join(_told(sample.name, sample.row_count) for sample in context.samples) or "no samples"
         return context
 

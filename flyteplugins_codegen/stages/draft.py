@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from flyteplugins_codegen.llm.ask import ask, build_request
-from flyteplugins_codegen.llm.prompts import solution_messages, suite_messages
+from flyteplugins_codegen.llm.prompts import Brief, solution_messages, suite_messages
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import SolutionReply, TestsReply
 from flyteplugins_codegen.models.base import Value
@@ -38,6 +38,11 @@ class TestsDraft(Value):
     calls: tuple[ModelCall, ...] = ()
 
 
+def brief_of(settings: Settings, request: Request, context: DataContext) -> Brief:
+    """What every author of this job is told."""
+    return Brief(request=request, context=context, role=settings.system_prompt, installed=settings.base_packages)
+
+
 async def write_solution(settings: Settings, request: Request, context: DataContext) -> SolutionDraft:
     """Plan, script and packages in one call.
 
@@ -45,7 +50,7 @@ async def write_solution(settings: Settings, request: Request, context: DataCont
         ModelError: see its subclasses; the usage of replies that could not be used is in `.calls`.
     """
     with stage("write solution") as note:
-        messages = solution_messages(request, context, settings.system_prompt)
+        messages = solution_messages(brief_of(settings, request, context))
         model = open_model(settings, store=ContentStore())
         answer = await ask(model, build_request("solution", messages, SolutionReply, settings), SolutionReply)
         reply = answer.value
@@ -70,7 +75,7 @@ async def write_tests(settings: Settings, request: Request, context: DataContext
     if settings.skip_tests:
         return TestsDraft(tests=None)
     with stage("write tests") as note:
-        messages = suite_messages(request, context, settings.system_prompt)
+        messages = suite_messages(brief_of(settings, request, context))
         model = open_model(settings, store=ContentStore())
         answer = await ask(model, build_request("tests", messages, TestsReply, settings), TestsReply)
         tests = unfence(answer.value.test_code)
@@ -79,11 +84,11 @@ async def write_tests(settings: Settings, request: Request, context: DataContext
 
 
 async def write_drafts(run: Run) -> tuple[SolutionDraft, TestsDraft]:
-    """Both drafts, side by side. Raises ModelError."""
-    return await asyncio.gather(
-        write_solution(run.settings, run.request, run.context),
-        write_tests(run.settings, run.request, run.context),
-    )
+    """Both drafts, side by side. Raises ModelError, once both calls have ended: neither's reply is paid for in vain."""
+    solution = asyncio.create_task(write_solution(run.settings, run.request, run.context))
+    tests = asyncio.create_task(write_tests(run.settings, run.request, run.context))
+    await asyncio.wait((solution, tests))
+    return solution.result(), tests.result()
 
 
 def with_drafts(run: Run, solution: SolutionDraft, tests: TestsDraft) -> Run:

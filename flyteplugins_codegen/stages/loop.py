@@ -71,7 +71,9 @@ _NOTHING_RAN = Cause(kind="nothing_ran", message="nothing ran: no sample, no exa
 def _told(cause: Cause) -> str:
     kind = cause.kind.replace("_", " ")
     first_line = cause.message.strip().partition("\n")[0][:200]
-    return f"{kind} ({cause.subject}): {first_line}" if cause.subject else f"{kind}: {first_line}"
+    # Most messages name what they are about themselves.
+    about = f" ({cause.subject})" if cause.subject and cause.subject not in first_line else ""
+    return f"{kind}{about}: {first_line}"
 
 
 # pandas and others ask for an engine in these words, by an ImportError that names no module.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -13,13 +16,28 @@ from flyteplugins_codegen.store import ContentStore, digest, remembered
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-# Raised whenever a stage's own code changes what it makes of the same input.
-STAGES_VERSION = 1
+_PACKAGE = Path(__file__).parents[1]
 
 
-def remember(settings: Settings, kind: str, key: Any, model: type[ModelT], compute: Callable[[], ModelT]) -> ModelT:
+@functools.cache
+def code_version(*rooms: str) -> str:
+    """A digest of the source of these rooms, the values and the stages: what other code made is not reused."""
+    files = [path for room in ("models", "stages", *rooms) for path in sorted((_PACKAGE / room).rglob("*.py"))]
+    parts = [part for path in files for part in (str(path.relative_to(_PACKAGE)), path.read_bytes())]
+    return digest(*parts)[:32]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """Where a stage keeps its values, and the rooms whose code makes them."""
+
+    kind: str
+    rooms: tuple[str, ...]
+
+
+def remember(settings: Settings, shelf: Shelf, key: Any, model: type[ModelT], compute: Callable[[], ModelT]) -> ModelT:
     """The value of a stage, computed at most once per content; the agent's `cache` setting decides about reuse."""
     if settings.cache == "disable":
         return compute()
-    whole_key = digest(STAGES_VERSION, sys.version_info[:2], key)
-    return remembered(ContentStore(), kind, whole_key, model, compute, reread=settings.cache == "auto")
+    whole_key = digest(code_version(*shelf.rooms), sys.version_info[:2], key)
+    return remembered(ContentStore(), shelf.kind, whole_key, model, compute, reread=settings.cache == "auto")

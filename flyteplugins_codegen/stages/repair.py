@@ -14,6 +14,7 @@ from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.source.edits import apply_edits
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
+from flyteplugins_codegen.stages.draft import brief_of
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.store import ContentStore
 
@@ -36,7 +37,8 @@ async def repair(run: Run) -> Repaired:
         raise CodegenError(f"attempt {last.number} has not run; there is nothing to repair")
     with stage("repair") as note:
         failure = describe_failure(last.report)
-        messages = repair_messages(run.request, run.context, last.candidate, failure, run.settings.system_prompt)
+        brief = brief_of(run.settings, run.request, run.context)
+        messages = repair_messages(brief, last.candidate, failure)
         request = build_request("repair", messages, RepairReply, run.settings)
         model = open_model(run.settings, store=ContentStore())
         answer = await ask(model, request, RepairReply, lambda reply: apply_repair(last, reply))

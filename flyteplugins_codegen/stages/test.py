@@ -34,8 +34,9 @@ from flyteplugins_codegen.stages.build import install_for_tests
 from flyteplugins_codegen.stages.execute import with_retries
 from flyteplugins_codegen.stages.outcome import count_tests
 from flyteplugins_codegen.stages.progress import stage
-from flyteplugins_codegen.stages.remember import remember
+from flyteplugins_codegen.stages.remember import Shelf, remember
 
+_REPORTS = Shelf("reports", ("environment", "sandbox", "source"))
 _WORKERS = 2
 _TIMEOUT_S = 120.0
 """Wall seconds for a script or a suite while a candidate is judged, where the agent sets none."""
@@ -54,9 +55,7 @@ def run_tests(run: Run, samples: Mapping[str, Path]) -> Run:
     if last.environment is None:
         raise CodegenError(f"attempt {last.number} has no environment; build_environment comes first")
     with stage("run tests") as note:
-        report = remember(
-            run.settings, "reports", _key(run, last.environment), TestReport, lambda: _judge(run, samples)
-        )
+        report = remember(run.settings, _REPORTS, _key(run, last.environment), TestReport, lambda: _judge(run, samples))
         note.detail = _told(report)
         return with_last(run, report=report, cause=report.causes[0] if report.causes else None)
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from flyteplugins_codegen.llm.prompts import (
     FAILURE_LIMIT,
+    Brief,
     describe_failure,
-    describe_request,
+    describe_job,
     repair_messages,
     solution_messages,
     suite_messages,
@@ -22,7 +23,7 @@ REQUEST = Request(
     examples=(Example(inputs={"threshold": 1.0}, outputs={"total": 2.5}),),
     tests="def test_mine(): ...",
 )
-CONTEXT = DataContext(text="rain: 3 rows")
+BRIEF = Brief(request=REQUEST, context=DataContext(text="rain: 3 rows"), installed=("polars",))
 CANDIDATE = Candidate(
     plan=CodePlan(description="d", approach="a"),
     solution=CodeSolution(code="print('the code')\n", packages=("pandas",)),
@@ -31,28 +32,36 @@ CANDIDATE = Candidate(
 
 
 def test_both_authors_get_the_same_description_of_the_whole_job():
-    job = describe_request(REQUEST, CONTEXT)
-    for part in ("Sum the rain.", "mm is a float", "mm is positive", "threshold (float)", "total (float)", "2.5"):
+    job = describe_job(BRIEF)
+    for part in (
+        "Sum the rain.",
+        "mm is a float",
+        "mm is positive",
+        "threshold (float)",
+        "total (float)",
+        "2.5",
+        "polars",
+    ):
         assert part in job
     assert "def test_mine" in job
     assert "rain: 3 rows" in job
-    assert solution_messages(REQUEST, CONTEXT)[1] == suite_messages(REQUEST, CONTEXT)[1]
+    assert solution_messages(BRIEF)[1] == suite_messages(BRIEF)[1]
 
 
 def test_the_tests_author_never_sees_code():
-    text = "".join(message.content for message in suite_messages(REQUEST, CONTEXT))
+    text = "".join(message.content for message in suite_messages(BRIEF))
     assert "the code" not in text
 
 
 def test_a_system_prompt_replaces_the_role_and_keeps_the_contract():
-    ours = solution_messages(REQUEST, CONTEXT)[0].content
-    theirs = solution_messages(REQUEST, CONTEXT, "You are a pirate.")[0].content
+    ours = solution_messages(BRIEF)[0].content
+    theirs = solution_messages(BRIEF.model_copy(update={"role": "You are a pirate."}))[0].content
     assert theirs.startswith("You are a pirate.")
     assert theirs.endswith(ours.split("\n\n", 1)[1])
 
 
 def test_a_repair_shows_the_code_the_tests_and_what_is_installed():
-    text = repair_messages(REQUEST, CONTEXT, CANDIDATE, "it broke")[1].content
+    text = repair_messages(BRIEF, CANDIDATE, "it broke")[1].content
     for part in ("the code", "def test_generated", "Installed: pandas", "it broke"):
         assert part in text
 
