@@ -18,7 +18,6 @@ from pydantic import (
     WrapSerializer,
 )
 
-from flyteplugins_codegen.environment.containers import image_name
 from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
 from flyteplugins_codegen.flyte.caching import runs_locally
 from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
@@ -36,7 +35,12 @@ from flyteplugins_codegen.stages.drive import Driven
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.stages.outcome import describe_outcome, exit_code_of
 from flyteplugins_codegen.stages.report_page import render_report
-from flyteplugins_codegen.stages.solution_folder import SolutionFolder, read_result_json, write_solution_folder
+from flyteplugins_codegen.stages.solution_folder import (
+    SolutionFolder,
+    image_of,
+    read_result_json,
+    write_solution_folder,
+)
 from flyteplugins_codegen.syncing import BothWays
 
 
@@ -112,10 +116,8 @@ class CodeGenEvalResult(Value):
         """The result of a run that came to its end; `samples` are paths or files, kept as defaults."""
         run, last = driven.run, driven.run.attempts[-1]
         built = next((attempt.environment for attempt in reversed(run.attempts) if attempt.environment), None)
-        image = None
-        if built is not None:
-            config = run.settings.image_config or ImageConfig()
-            image = image_name(run.settings.name, built, last.candidate.solution.code, config)
+        code = last.candidate.solution.code
+        image = image_of(run.settings, built, code) if built is not None else None
         return cls(
             plan=last.candidate.plan,
             solution=last.candidate.solution,

@@ -11,6 +11,7 @@ from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress
 from flyteplugins_codegen.llm.hosted import Body
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
+from flyteplugins_codegen.llm.tls import tls_context
 from flyteplugins_codegen.llm.wire import dig, dig_count, dig_text, failure_of, parse_object, with_schema_in_prompt
 from flyteplugins_codegen.models.conversation import Usage
 
@@ -63,16 +64,14 @@ class Messages:
             base_url=endpoint.address.removesuffix("/v1"),  # which this client adds itself
             max_retries=0,
             timeout=anthropic.Timeout(timeout_s, connect=_CONNECT_TIMEOUT_S),
+            http_client=anthropic.DefaultAsyncHttpxClient(verify=tls_context()),
         )
         async with client:
             try:
-                # As `extra_body`, so that a parameter which the client's version does not know passes its signature.
-                raw = await client.messages.with_raw_response.create(
-                    model="", max_tokens=1, messages=[], extra_body=body
-                )
+                # By path, so that a parameter which the client's version does not know passes.
+                return await client.post("/v1/messages", cast_to=str, body=body)
             except anthropic.APIError as error:
                 return failure_of(error, _code_of)
-            return raw.http_response.text
 
     def parse_reply(self, body: str) -> ModelReply:
         """See `Dialect`."""

@@ -8,6 +8,7 @@ from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress
 from flyteplugins_codegen.llm.hosted import Body
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
+from flyteplugins_codegen.llm.tls import tls_context
 from flyteplugins_codegen.llm.wire import (
     dig,
     dig_count,
@@ -60,14 +61,15 @@ class ChatCompletions:
             base_url=endpoint.address,
             max_retries=0,
             timeout=openai.Timeout(timeout_s, connect=_CONNECT_TIMEOUT_S),
+            http_client=openai.DefaultAsyncHttpxClient(verify=tls_context()),
         )
         async with client:
             try:
-                # As `extra_body`, so that a parameter which only this server knows passes the client's signature.
-                raw = await client.chat.completions.with_raw_response.create(model="", messages=[], extra_body=body)
+                # By path, so that a parameter which only this server knows passes. Besides, the first touch of
+                # `client.chat` imports the types of the whole API, which takes 0.15 s.
+                return await client.post("/chat/completions", cast_to=str, body=body)
             except openai.APIError as error:
                 return failure_of(error, _code_of)
-            return raw.http_response.text
 
     def parse_reply(self, body: str) -> ModelReply:
         """See `Dialect`."""

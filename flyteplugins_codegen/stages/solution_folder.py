@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flyteplugins_codegen.environment.containers import render_containerfile
+from flyteplugins_codegen.environment.containers import image_name, render_containerfile
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
-from flyteplugins_codegen.models.settings import ImageConfig
+from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.settings import ImageConfig, Settings
 from flyteplugins_codegen.sandbox import launcher
 from flyteplugins_codegen.store import write_atomically
 
@@ -65,6 +66,12 @@ def _files(contents: SolutionFolder) -> dict[str, str]:
     files["report.html"] = contents.report_html
     files[RESULT_FILE] = contents.result_json
     return files
+
+
+def image_of(settings: Settings, lock: EnvironmentLock, code: str) -> str:
+    """The content-addressed name of a solution's image, by all that is copied into it."""
+    launcher_text = Path(launcher.__file__).read_text()
+    return image_name(settings.name, lock, code + launcher_text, settings.image_config or ImageConfig())
 
 
 def _containerfile(bundle: SolutionBundle, config: ImageConfig) -> str:
