@@ -359,7 +359,12 @@ def parse_command_line(arguments: Sequence[str]) -> Declaration:
 def script_arguments(inputs: Mapping[str, str], folder: Path) -> list[str]:
     """The script's arguments, read from the files that co-pilot left. Raises ValueError naming the input at fault."""
     values = {name: _named_argument(name, type_name, folder) for name, type_name in inputs.items()}
-    return [part for name, value in values.items() for part in (f"--{name}", value)]
+    return [part for name, value in values.items() for part in _option(name, value)]
+
+
+def _option(name: str, value: str) -> tuple[str, ...]:
+    """Joined by `=` where argparse would take the value for an option: `-x`, `-1e-05`, `-inf`, `-1h30m0s`."""
+    return (f"--{name}={value}",) if value.startswith("-") else (f"--{name}", value)
 
 
 def _named_argument(name: str, type_name: str, folder: Path) -> str:

@@ -295,6 +295,22 @@ def test_inputs_become_arguments_in_declared_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("type_name", "text"),
+    [("str", "-x"), ("str", "--n"), ("str", ""), ("int", "-5"), ("float", "-1e-05"), ("timedelta", "-1h30m0s")],
+)
+def test_no_value_is_taken_for_an_option(tmp_path: Path, type_name: str, text: str) -> None:
+    script = (
+        "import argparse, os; parser = argparse.ArgumentParser(); parser.add_argument('--n');"
+        "open(os.environ['FLYTE_CODEGEN_OUTPUTS'] + '/seen', 'w').write(parser.parse_args().n)"
+    )
+    pod = Pod(tmp_path, script)
+    (pod.inputs / "n").write_text(text)
+    finished = pod.launch({"n": type_name}, {"seen": "file"})
+    assert finished.returncode == 0, finished.stderr
+    assert (pod.outputs / "seen").read_text() == text
+
+
+@pytest.mark.parametrize(
     ("type_name", "content", "told"),
     [
         ("int", "many", "base 10"),
