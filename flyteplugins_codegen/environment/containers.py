@@ -38,7 +38,8 @@ def render_containerfile(
     """The Containerfile of a solution; beside it lie `requirements.txt` (the lock's), `launcher.py`, `solution.py`.
 
     What changes least comes first, so that a changed solution rebuilds one small layer. `system_packages` join
-    the lock's. The base image, `python:<version>-slim` unless one is given, needs pip, and apt for system packages.
+    the lock's. The base image, `python:<version>-slim` unless one is given, needs `python` with pip, and apt for system
+    packages; a distribution's own Python will do.
     Raises SettingsError for a base image or version that cannot be one, PackageError for a system package.
     """
     base = base_image or f"python:{checked_version(python_version or lock.python)}-slim"

@@ -56,6 +56,11 @@ def test_packages_are_installed_from_hashes_and_wheels_only():
         assert option in install
 
 
+def test_a_distribution_s_own_python_is_told_to_take_packages():
+    (install,) = [rest for name, rest in instructions(render_containerfile(LOCK)) if "pip install" in rest]
+    assert install.startswith("PIP_BREAK_SYSTEM_PACKAGES=1 python -m pip ")
+
+
 def test_what_is_not_needed_is_left_out():
     bare = LOCK.model_copy(update={"requirements": "", "system_packages": ()})
     text = render_containerfile(bare)
