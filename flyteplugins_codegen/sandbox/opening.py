@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -45,14 +46,14 @@ def _open_bubblewrap(interpreter: Interpreter) -> Sandbox:
     binary = _find_binary()
     if binary is None:
         raise SandboxUnavailableError(f"no `bwrap` program was found. {_REMEDY}")
-    return _tried(Bubblewrap(binary, interpreter))
+    return _tried(binary, interpreter, shared=False)
 
 
 def _open_unisolated(interpreter: Interpreter) -> Sandbox:
     binary = _find_binary()
     if binary is not None:
         try:
-            return _tried(Bubblewrap(binary, interpreter, shared=True))
+            return _tried(binary, interpreter, shared=True)
         except SandboxUnavailableError:
             pass  # not even a mount namespace of its own can be had: paths are rewritten instead
     return Unisolated(interpreter)
@@ -72,16 +73,29 @@ _OPENERS: dict[SandboxKind, Callable[[Interpreter], Sandbox]] = {
 }
 
 
-def _tried(sandbox: Bubblewrap) -> Bubblewrap:
-    """The sandbox, once a program has run in it. This costs some 10 ms; a machine can change while we run."""
+def _tried(binary: Binary, interpreter: Interpreter, *, shared: bool) -> Sandbox:
+    """A sandbox that is known to work here: where none of its kind has run a program in this process, it runs one."""
+    kind = (binary, interpreter.executable, shared)
     with ExitStack() as stack:
-        stack.callback(sandbox.close)
-        execution = sandbox.run(Job(command=("true",), limits=Limits(wall_s=30)))
-        if (execution.status, execution.exit_code) != ("exited", 0):
-            reason = execution.message or execution.stderr.decode(errors="replace").strip() or execution.status
-            raise SandboxUnavailableError(f"bubblewrap does not work on this machine: {reason}. {_REMEDY}")
+        sandbox = stack.enter_context(closing(Bubblewrap(binary, interpreter, shared=shared)))
+        if kind not in _kinds_that_worked():
+            _require_working(sandbox)
+            _kinds_that_worked().add(kind)
         stack.pop_all()
     return sandbox
+
+
+@cache
+def _kinds_that_worked() -> set[tuple[Binary, Path, bool]]:
+    """What was tried with success. A trial takes 20 ms; should the machine change later, the job itself tells of it."""
+    return set()
+
+
+def _require_working(sandbox: Sandbox) -> None:
+    execution = sandbox.run(Job(command=("true",), limits=Limits(wall_s=30)))
+    if (execution.status, execution.exit_code) != ("exited", 0):
+        reason = execution.message or execution.stderr.decode(errors="replace").strip() or execution.status
+        raise SandboxUnavailableError(f"bubblewrap does not work on this machine: {reason}. {_REMEDY}")
 
 
 def _find_binary() -> Binary | None:

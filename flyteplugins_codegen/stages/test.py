@@ -117,11 +117,14 @@ def _opened(run: Run) -> Iterator[_Bench]:
     own, runner = install_for_tests(lock)
     # The runner's first, so that no package of a candidate's choosing stands in for one of them.
     with_tests = combine(runner, _with_test_imports(run, lock, own))
-    with (
-        open_sandbox(settings.sandbox, environment=own) as scripts,
-        open_sandbox(settings.sandbox, environment=with_tests) as suites,
-        tempfile.TemporaryDirectory(prefix="codegen-examples-") as folder,
-    ):
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="codegen-examples-"))
+        # Side by side, for opening one mostly waits for the processes that mount its folders.
+        with ThreadPoolExecutor(_WORKERS) as pool:
+            scripts, suites = pool.map(
+                lambda environment: stack.enter_context(open_sandbox(settings.sandbox, environment=environment)),
+                (own, with_tests),
+            )
         yield _Bench(scripts=scripts, suites=suites, limits=limits, folder=Path(folder))
 
 
