@@ -27,7 +27,7 @@ from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.sandbox.python_errors import syntax_cause
 from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
 from flyteplugins_codegen.sandbox.suite import run_suite
-from flyteplugins_codegen.source.declared_tests import declared_tests
+from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests
 from flyteplugins_codegen.source.imports import third_party_names
 from flyteplugins_codegen.stages.attempts import with_last
 from flyteplugins_codegen.stages.build import install_for_tests
@@ -205,11 +205,21 @@ def _suite_cases(run: Run, bench: _Bench) -> list[Callable[[], SuiteReport]]:
     return [_suite_case(run, bench, origin, source) for origin, source in sources if source]
 
 
+_ASSERTS_NOTHING = Cause(
+    kind="broken_tests",
+    subject="test_solution.py",
+    message="no test asserts anything, so none can fail; assert the results that the description promises",
+    is_certain=True,
+)
+
+
 def _suite_case(run: Run, bench: _Bench, origin: SuiteOrigin, source: str) -> Callable[[], SuiteReport]:
     code = run.attempts[-1].candidate.solution.code
     expected = declared_tests(source) if syntax_cause(source, "test_solution.py") is None else ()
 
     def judged() -> SuiteReport:
+        if origin == "generated" and expected and not asserts_something(source):
+            return SuiteReport(origin=origin, expected=expected, cause=_ASSERTS_NOTHING)
         return with_retries(
             lambda: run_suite(bench.suites, code, source, expected=expected, origin=origin, limits=bench.limits),
             run.settings.sandbox_retries,

@@ -288,14 +288,18 @@ def test_without_success_the_run_ends_with_the_last_candidate_and_its_cause(sale
     assert "- float" in result.solution.code
 
 
-def test_tests_that_declare_nothing_are_no_pass(sales, cache):
+@pytest.mark.parametrize(
+    ("tests", "kind"),
+    [("x = 1\n", "nothing_ran"), (TESTS.replace("assert ", "_ = "), "broken_tests"), ("def test_(:\n", "broken_tests")],
+)
+def test_tests_that_cannot_judge_are_no_pass(sales, cache, tests, kind):
     script = {
         "SolutionReply": [solution()],
-        "TestsReply": [suite("x = 1\n")],
+        "TestsReply": [suite(tests)],
         "RepairReply": [repair("test_error", test_code=TESTS)],
     }
     result, _ = generate(script, sales)
-    assert kinds(result) == ["nothing_ran", None]
+    assert kinds(result) == [kind, None]
 
 
 def test_a_reply_cut_off_twice_is_an_error_of_its_own_and_never_the_code(sales, cache):
