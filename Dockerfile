@@ -1,6 +1,13 @@
 # The image that the stages run in on a cluster: this package with its sandbox, and nothing that a model wrote. Candidates
-# are judged inside it, in bubblewrap, so its pods must be allowed user namespaces; a finished solution runs in an image
-# of its own.
+# are judged inside it, in bubblewrap, so it must be allowed user namespaces and a /proc of its own; a finished solution
+# runs in an image of its own, and needs neither. In a pod: `hostUsers: false`, and in the container's securityContext
+# `procMount: Unmasked` and a seccompProfile and appArmorProfile of type Unconfined. It needs no capability, and writes
+# below /srv/flyte and /tmp only. By hand:
+#
+#   docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
+#     --security-opt systempaths=unconfined --cap-drop ALL --rm -it codegen-runner bash
+#
+# The base image needs `python` with venv.
 #
 #   docker build --tag codegen-runner .
 #   docker build --tag codegen-runner --build-arg BASE_IMAGE=python:3.12-slim --build-arg PIP_INDEX_URL=... .

