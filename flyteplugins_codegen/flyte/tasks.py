@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.errors import CodegenError, NotSuccessfulError, SettingsError
-from flyteplugins_codegen.flyte.caching import cached_by_code, choose_salt
+from flyteplugins_codegen.flyte.caching import cached_by_code, choose_salt, runs_locally
 from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
 from flyteplugins_codegen.flyte.readable import readable_errors
@@ -33,7 +33,7 @@ from flyteplugins_codegen.stages import test as testing
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
 from flyteplugins_codegen.stages.drive import Driven
 from flyteplugins_codegen.stages.loop import Finish, next_action
-from flyteplugins_codegen.stages.prepare import JobArguments, prepare_job
+from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
 from flyteplugins_codegen.syncing import run_blocking
 
 
@@ -136,6 +136,8 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
         )
     )
     run = Run(settings=agent.settings, request=job.request)
+    if runs_locally():
+        check_sandbox(run.settings.sandbox)
     return RunState(run=run, salt=choose_salt(run))
 
 

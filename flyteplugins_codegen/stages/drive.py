@@ -14,6 +14,7 @@ from flyteplugins_codegen.stages.build import build_environment
 from flyteplugins_codegen.stages.context import extract_context, with_schemas
 from flyteplugins_codegen.stages.draft import with_drafts, write_drafts
 from flyteplugins_codegen.stages.loop import AddPackages, BuildEnvironment, Finish, FirstDraft, RunTests, next_action
+from flyteplugins_codegen.stages.prepare import check_sandbox
 from flyteplugins_codegen.stages.repair import repair
 from flyteplugins_codegen.stages.test import run_tests
 
@@ -33,7 +34,10 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
         CodegenError: what no candidate is to blame for: a model, the package index or the sandbox failed. What was
             paid for by then is kept, and the same call takes up where this one stopped.
     """
-    context = await asyncio.to_thread(extract_context, run.settings, run.request, samples)
+    context, _ = await asyncio.gather(
+        asyncio.to_thread(extract_context, run.settings, run.request, samples),
+        asyncio.to_thread(check_sandbox, run.settings.sandbox),
+    )
     run = with_schemas(run.model_copy(update={"context": context}))
     calls: tuple[ModelCall, ...] = ()
     while not isinstance(action := next_action(run), Finish):

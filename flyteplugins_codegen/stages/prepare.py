@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import base64
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,9 @@ from flyteplugins_codegen.errors import InterfaceError, RequestError, SampleErro
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.interface import TypeName, check_name, input_types, output_types
 from flyteplugins_codegen.models.request import Example, Request, Sample
+from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.launcher import format_value
+from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.store import cache_dir
 
 _EXAMPLE_FILE_LIMIT = 256 * 1024
@@ -71,6 +74,16 @@ def prepare_job(arguments: JobArguments) -> Job:
     if arguments.skip_tests:
         _check_judgeable(request)
     return Job(request=request, samples=paths)
+
+
+@functools.cache
+def check_sandbox(kind: SandboxKind) -> None:
+    """Open and close such a sandbox, so that a machine without one is told before anything is spent.
+
+    Once a process: one that worked is taken to work still. Raises SandboxUnavailableError.
+    """
+    with open_sandbox(kind):
+        pass
 
 
 def _check_judgeable(request: Request) -> None:

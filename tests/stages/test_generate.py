@@ -352,12 +352,10 @@ def test_an_unknown_model_and_a_missing_key_are_told_before_anything_is_sent(sal
         AutoCoderAgent(model="gpt-4.1").generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
 
 
-def test_without_a_sandbox_nothing_runs(sales, cache):
-    with (
-        ModelServer({"SolutionReply": [solution()], "TestsReply": [suite()]}) as server,
-        pytest.raises(SandboxUnavailableError, match="container"),
-    ):
+def test_without_a_sandbox_nothing_is_spent(sales, cache):
+    with ModelServer({}) as server, pytest.raises(SandboxUnavailableError, match="container"):
         agent_for(server, sandbox="container").generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
+    assert server.calls == ()
 
 
 def test_an_unisolated_run_says_so(sales, cache):
