@@ -34,8 +34,8 @@ def open_sandbox(kind: SandboxKind = "auto", *, environment: InstalledEnvironmen
     """A sandbox for programs of this environment, closed at the end of the `with` block.
 
     `environment=None` is the standard library of the interpreter that runs now. `auto` takes bubblewrap. Raises
-    SandboxUnavailableError, with the remedy, where this machine cannot offer that kind; what it offers is tried, by
-    running a program in it, not guessed. Raises SandboxError for an environment that is not there.
+    SandboxUnavailableError, with the remedy, where this machine cannot offer that kind; what it offers is tried,
+    by running a program in the first of its kind, not guessed. Raises SandboxError for an environment that is missing.
     """
     sandbox = _OPENERS[kind](find_interpreter(environment))
     try:
