@@ -31,8 +31,8 @@ from flyteplugins_codegen.models.interface import type_name
 from flyteplugins_codegen.models.report import TestReport
 from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
-from flyteplugins_codegen.stages.drive import Driven
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
+from flyteplugins_codegen.stages.loop import Driven
 from flyteplugins_codegen.stages.outcome import describe_outcome, exit_code_of
 from flyteplugins_codegen.stages.report_page import render_report
 from flyteplugins_codegen.stages.solution_folder import (

@@ -6,6 +6,7 @@ gives a name at once, and a container is a private mount namespace in which its 
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import shlex
@@ -89,6 +90,7 @@ def main() -> None:
     environment = flyte.TaskEnvironment(name="bench", depends_on=[flyte.sandbox.sandbox_environment])
 
     async def bench() -> int:
+        gc.collect()  # as on our side
         await generate_all(lambda number: generate(arguments.url, number), arguments.first, arguments.count)
         return 0
 

@@ -31,8 +31,7 @@ from flyteplugins_codegen.stages import build, context
 from flyteplugins_codegen.stages import repair as repairing
 from flyteplugins_codegen.stages import test as testing
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
-from flyteplugins_codegen.stages.drive import Driven
-from flyteplugins_codegen.stages.loop import Finish, next_action
+from flyteplugins_codegen.stages.loop import Driven, Finish, next_action
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
 from flyteplugins_codegen.syncing import run_blocking
 

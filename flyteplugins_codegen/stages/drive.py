@@ -6,25 +6,24 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages.attempts import add_packages
 from flyteplugins_codegen.stages.build import build_environment
 from flyteplugins_codegen.stages.context import extract_context, with_schemas
 from flyteplugins_codegen.stages.draft import with_drafts, write_drafts
-from flyteplugins_codegen.stages.loop import AddPackages, BuildEnvironment, Finish, FirstDraft, RunTests, next_action
+from flyteplugins_codegen.stages.loop import (
+    AddPackages,
+    BuildEnvironment,
+    Driven,
+    Finish,
+    FirstDraft,
+    RunTests,
+    next_action,
+)
 from flyteplugins_codegen.stages.prepare import check_sandbox
 from flyteplugins_codegen.stages.repair import repair
 from flyteplugins_codegen.stages.test import run_tests
-
-
-class Driven(Value):
-    """A run that came to its end, how, and every call with its messages."""
-
-    run: Run
-    finish: Finish
-    calls: tuple[ModelCall, ...]
 
 
 async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from flyteplugins_codegen.environment.packages import distribution_for
 from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.report import Cause
 from flyteplugins_codegen.models.run import Attempt, Run
 
@@ -41,6 +42,14 @@ class Finish(Value):
 
     success: bool
     reason: str
+
+
+class Driven(Value):
+    """A run that came to its end, how, and every call with its messages."""
+
+    run: Run
+    finish: Finish
+    calls: tuple[ModelCall, ...]
 
 
 Action: TypeAlias = FirstDraft | BuildEnvironment | RunTests | AddPackages | Repair | Finish

@@ -46,7 +46,8 @@ def write(name: str, content: str) -> str:
 # Deliberately without argparse: what the arguments are is what is tested.
 COPY = """
 import json, pathlib, sys
-values = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+given = iter(sys.argv[1:])
+values = dict(option.split("=", 1) if "=" in option else (option, next(given)) for option in given)
 out = pathlib.Path("/var/outputs")
 (out / "seen").write_text(json.dumps(values, sort_keys=True))
 (out / "content").write_text(pathlib.Path(values["--table"]).read_text() if "--table" in values else "")
