@@ -11,7 +11,7 @@ from typing import Final
 
 _LONGEST: Final = 2_000
 _VOLATILE: Final = (
-    (re.compile(r"\b0x[0-9a-fA-F]{6,16}\b"), "0x..."),
+    (re.compile(r"\b0x(?:[0-9a-fA-F]{6,16}\b|[0-9a-fA-F]*\.\.\.)"), "0x..."),  # pytest cuts its summary's lines
     (re.compile(r"/tmp/pytest-of-[^/\s'\"]+/pytest-\d+"), "/tmp/tests"),  # noqa: S108  -- text, never a path of ours
     (re.compile(r"[^\s'\"(]*/tests-[a-z0-9_]{8}/t(?=[/\s'\")]|$)"), "/tmp/tests"),  # noqa: S108  -- the same
     (re.compile(r"/tmp/tmp[a-z0-9_]{8}"), "/tmp/tmp..."),  # noqa: S108  -- the same

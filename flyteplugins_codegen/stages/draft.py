@@ -85,10 +85,16 @@ async def write_tests(settings: Settings, request: Request, context: DataContext
 
 async def write_drafts(run: Run) -> tuple[SolutionDraft, TestsDraft]:
     """Both drafts, side by side. Raises ModelError, once both calls have ended: neither's reply is paid for in vain."""
-    solution = asyncio.create_task(write_solution(run.settings, run.request, run.context))
-    tests = asyncio.create_task(write_tests(run.settings, run.request, run.context))
-    await asyncio.wait((solution, tests))
-    return solution.result(), tests.result()
+    solution, tests = await asyncio.gather(
+        write_solution(run.settings, run.request, run.context),
+        write_tests(run.settings, run.request, run.context),
+        return_exceptions=True,
+    )
+    if isinstance(solution, BaseException):
+        raise solution
+    if isinstance(tests, BaseException):
+        raise tests
+    return solution, tests
 
 
 def with_drafts(run: Run, solution: SolutionDraft, tests: TestsDraft) -> Run:
