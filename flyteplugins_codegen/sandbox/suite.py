@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -21,67 +22,73 @@ _RUNNER: Final = Path(__file__).with_name("runner.py")
 _MAX_OUTPUT_CHARS: Final = 4_000
 
 
-def run_suite(
-    sandbox: Sandbox,
-    solution_code: str,
-    test_code: str,
-    *,
-    expected: Sequence[str],
-    origin: SuiteOrigin,
-    limits: Limits | None = None,
-) -> SuiteReport:
-    """Run `test_code` against `solution_code`; both are text, and neither is ever imported here.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteJob:
+    """One run of a suite: solution and tests as text; neither is ever imported here.
 
-    `expected` names the tests that the source declares (`source.declared_tests`); the verdict holds them against what
-    reported. The sandbox's environment must offer pytest.
+    `expected` names the tests that the source declares (`source.declared_tests`): the verdict holds them against what
+    reported.
+    """
+
+    solution: str
+    tests: str
+    expected: Sequence[str]
+    origin: SuiteOrigin
+    limits: Limits = field(default_factory=Limits)
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def run_suite(sandbox: Sandbox, job: SuiteJob) -> SuiteReport:
+    """Run the tests against the solution. The sandbox's environment must offer pytest.
 
     Raises:
         SandboxError: the sandbox failed, or its environment has no pytest; the candidate is not to blame.
     """
-    flaw = _flaw_before_running(solution_code, test_code, expected)
+    expected = tuple(job.expected)
+    flaw = _flaw_before_running(job)
     if flaw is not None:
-        return SuiteReport(origin=origin, expected=tuple(expected), cause=flaw)
-    nonce, within = secrets.token_hex(16), limits or Limits()
-    execution = sandbox.run(_job(solution_code, test_code, nonce, within))
+        return SuiteReport(origin=job.origin, expected=expected, cause=flaw)
+    nonce = secrets.token_hex(16)
+    execution = sandbox.run(_sandboxed(job, nonce))
     if execution.status == "sandbox_error":
-        raise SandboxError(f"the sandbox failed while it ran the {origin} tests: {execution.message}")
+        raise SandboxError(f"the sandbox failed while it ran the {job.origin} tests: {execution.message}")
     evidence = read_evidence(execution.stdout, nonce)
     _check_environment(evidence, execution)
     return SuiteReport(
-        origin=origin,
-        expected=tuple(expected),
+        origin=job.origin,
+        expected=expected,
         tests=(*evidence.tests, *missing_tests(evidence, expected)),
         exit_code=evidence.exit_status,
         output=failure_text(evidence.output, _MAX_OUTPUT_CHARS),
-        cause=limit_cause(execution, within, evidence.running) or judge_suite(evidence, expected, origin),
+        cause=limit_cause(execution, job.limits, evidence.running) or judge_suite(evidence, expected, job.origin),
         wall_s=execution.wall_s,
         isolation=execution.isolation,
     )
 
 
-def _flaw_before_running(solution_code: str, test_code: str, expected: Sequence[str]) -> Cause | None:
-    flaw = syntax_cause(solution_code, "solution.py")
+def _flaw_before_running(job: SuiteJob) -> Cause | None:
+    flaw = syntax_cause(job.solution, "solution.py")
     if flaw is not None:
         return flaw
-    flaw = syntax_cause(test_code, "test_solution.py")
+    flaw = syntax_cause(job.tests, "test_solution.py")
     if flaw is not None:
         return Cause(kind="broken_tests", subject="test_solution.py", message=flaw.message, is_certain=True)
-    if not expected:
+    if not job.expected:
         return Cause(kind="nothing_ran", message="test_solution.py declares no test, no function named test_*")
     return None
 
 
-def _job(solution_code: str, test_code: str, nonce: str, limits: Limits) -> Job:
+def _sandboxed(job: SuiteJob, nonce: str) -> Job:
     return Job(
         command=("python", "/app/runner.py"),
         program={
             "runner.py": _RUNNER,
-            "solution.py": solution_code.encode(),
-            "test_solution.py": test_code.encode(),
+            "solution.py": job.solution.encode(),
+            "test_solution.py": job.tests.encode(),
         },
-        env=STEADY_ENVIRONMENT,
+        env={**STEADY_ENVIRONMENT, **job.env},
         stdin=f"{nonce}\n".encode(),
-        limits=limits,
+        limits=job.limits,
     )
 
 

@@ -26,7 +26,7 @@ from flyteplugins_codegen.sandbox.expectations import expect_outputs
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.sandbox.python_errors import syntax_cause
 from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
-from flyteplugins_codegen.sandbox.suite import run_suite
+from flyteplugins_codegen.sandbox.suite import SuiteJob, run_suite
 from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests
 from flyteplugins_codegen.source.imports import third_party_names
 from flyteplugins_codegen.stages.attempts import with_last
@@ -217,11 +217,20 @@ def _suite_case(run: Run, bench: _Bench, origin: SuiteOrigin, source: str) -> Ca
     code = run.attempts[-1].candidate.solution.code
     expected = declared_tests(source) if syntax_cause(source, "test_solution.py") is None else ()
 
+    job = SuiteJob(
+        solution=code,
+        tests=source,
+        expected=expected,
+        origin=origin,
+        limits=bench.limits,
+        env=run.settings.env_vars,
+    )
+
     def judged() -> SuiteReport:
         if origin == "generated" and expected and not asserts_something(source):
             return SuiteReport(origin=origin, expected=expected, cause=_ASSERTS_NOTHING)
         return with_retries(
-            lambda: run_suite(bench.suites, code, source, expected=expected, origin=origin, limits=bench.limits),
+            lambda: run_suite(bench.suites, job),
             run.settings.sandbox_retries,
         )
 

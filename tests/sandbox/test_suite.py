@@ -16,7 +16,7 @@ from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.models.report import SuiteOrigin, SuiteReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
-from flyteplugins_codegen.sandbox.suite import run_suite
+from flyteplugins_codegen.sandbox.suite import SuiteJob, run_suite
 from flyteplugins_codegen.source.declared_tests import declared_tests
 
 RIGHT = "def double(x):\n    return 2 * x\n"
@@ -60,9 +60,9 @@ def sandbox(pytest_folder: Path) -> Iterator[Sandbox]:
 def judged(
     sandbox: Sandbox, solution: str, tests: str = TESTS, origin: SuiteOrigin = "generated", wall_s: float = 20
 ) -> SuiteReport:
-    return run_suite(
-        sandbox, solution, tests, expected=declared_tests(tests), origin=origin, limits=Limits(wall_s=wall_s)
-    )
+    limits = Limits(wall_s=wall_s)
+    job = SuiteJob(solution=solution, tests=tests, expected=declared_tests(tests), origin=origin, limits=limits)
+    return run_suite(sandbox, job)
 
 
 def kind(report: SuiteReport) -> str:
@@ -251,7 +251,7 @@ def test_a_solution_that_runs_on_import_is_told_to_guard_its_main(sandbox: Sandb
 )
 def test_tests_that_fail_by_their_own_fault_are_broken(sandbox: Sandbox, tests: str) -> None:
     expected = ("test_a",)
-    report = run_suite(sandbox, RIGHT, tests, expected=expected, origin="generated")
+    report = run_suite(sandbox, SuiteJob(solution=RIGHT, tests=tests, expected=expected, origin="generated"))
     assert kind(report) == "broken_tests"
     assert report.cause
     assert report.cause.message
@@ -320,6 +320,12 @@ class FailingSandbox:
 def test_a_failure_of_the_sandbox_is_never_the_program_s() -> None:
     with pytest.raises(SandboxError, match="no room on the disk"):
         judged(FailingSandbox(), RIGHT)
+
+
+def test_tests_see_the_variables_that_the_agent_sets(sandbox: Sandbox) -> None:
+    tests = "import os\n\ndef test_it():\n    assert os.environ['REGION'] == 'north'\n"
+    job = SuiteJob(solution="", tests=tests, expected=("test_it",), origin="generated", env={"REGION": "north"})
+    assert run_suite(sandbox, job).passed
 
 
 # --- forged -----------------------------------------------------------------------------------------------------------
