@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 import tempfile
@@ -18,6 +19,7 @@ from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.report import Cause, ScriptRun
 from flyteplugins_codegen.models.settings import CacheMode, Resources, SandboxKind
+from flyteplugins_codegen.sandbox import launcher
 from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.sandbox.launcher import is_simple, parse_output
 from flyteplugins_codegen.sandbox.opening import open_sandbox
@@ -56,13 +58,16 @@ def execute_remembered(
     """As `execute_solution`, with the outputs kept by content: the same code on the same values is not run twice.
 
     `auto` takes what an earlier run left, `override` runs anew and replaces it, `disable` neither takes nor leaves.
+    A run that fails leaves what is kept as it was.
     """
     laid_out = lay_out_values(bundle.inputs, values)
     key = uuid.uuid4().hex if cache == "disable" else _key(bundle, laid_out, options)
     folder = cache_dir() / "outputs" / key[:2] / key
     if cache == "override":
-        shutil.rmtree(folder, ignore_errors=True)
-    if not folder.is_dir():
+        fresh = folder.with_name(f"{key}.{uuid.uuid4().hex}")
+        execute_solution(bundle, values, fresh, options)
+        _replace(folder, fresh)
+    elif not folder.is_dir():
         execute_solution(bundle, values, folder, options)
     return {name: _kept(folder / name, kind) for name, kind in bundle.outputs.items()}
 
@@ -134,6 +139,21 @@ def _keep(outputs: Mapping[str, Output], folder: Path) -> None:
             raise
 
 
+def _replace(folder: Path, fresh: Path) -> None:
+    """Put whole new outputs where old ones may lie, by renames: whoever looks finds the old, none or the new ones."""
+    stale = fresh.with_name(f"{fresh.name}.stale")
+    with contextlib.suppress(FileNotFoundError):
+        folder.rename(stale)
+    try:
+        fresh.rename(folder)
+    except OSError:
+        # Another process came in between; what it has put there is as new.
+        shutil.rmtree(fresh, ignore_errors=True)
+        if not folder.is_dir():
+            raise
+    shutil.rmtree(stale, ignore_errors=True)
+
+
 def _kept(path: Path, kind: str) -> Any:
     return parse_output(path.read_bytes(), kind) if is_simple(kind) else path
 
@@ -141,7 +161,9 @@ def _kept(path: Path, kind: str) -> Any:
 def _key(bundle: SolutionBundle, laid_out: Mapping[str, Path | bytes], options: ExecutionOptions) -> str:
     contents = [[name, _content(value)] for name, value in laid_out.items()]
     interface = [list(bundle.inputs.items()), list(bundle.outputs.items())]
-    return digest(bundle.code, bundle.lock.digest, interface, contents, options.env_vars)
+    # The launcher decides what passes for an output, the sandbox what the script can reach.
+    surroundings = [options.env_vars, options.sandbox, Path(launcher.__file__).read_text()]
+    return digest(bundle.code, bundle.lock.digest, interface, contents, surroundings)
 
 
 def _content(value: Path | bytes) -> str:
