@@ -226,6 +226,16 @@ def test_saving_over_another_solution_leaves_nothing_of_it(result, failed, tmp_p
     assert not (tmp_path / "task.py").exists()
 
 
+def test_a_save_that_breaks_off_leaves_no_folder_that_loads(result, failed, tmp_path):
+    result.save(tmp_path)
+    (tmp_path / "report.html").unlink()
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(OSError, match=r"report\.html"):
+        failed.save(tmp_path)
+    with pytest.raises(RequestError, match="no saved result"):
+        CodeGenEvalResult.load(tmp_path)
+
+
 def test_loading_from_a_folder_without_a_result_says_so(tmp_path):
     with pytest.raises(RequestError, match=r"result\.json: no saved result"):
         CodeGenEvalResult.load(tmp_path)

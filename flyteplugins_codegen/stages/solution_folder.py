@@ -34,6 +34,8 @@ def write_solution_folder(folder: Path, contents: SolutionFolder) -> Path:
     Files of an earlier save that this one does not have are removed, so that a folder never mixes two solutions.
     """
     files = _files(contents)
+    # First of all: with half of its files changed, the folder is neither the old solution nor the new one.
+    (folder / RESULT_FILE).unlink(missing_ok=True)
     for name in _NAMES - set(files):
         (folder / name).unlink(missing_ok=True)
     for name, text in files.items():
