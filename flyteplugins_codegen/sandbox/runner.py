@@ -222,7 +222,7 @@ def run_tests(send: Send, ready: int) -> int:
     options += [f"--basetemp={tempfile.mkdtemp(prefix='tests-')}/t", f"{APP}/{TESTS}"]
     mark_hooks(pytest.hookimpl)
     run, flush, exit_at_once = pytest.main, sys.stdout.flush, os._exit
-    status = int(run(options, plugins=[Plugin(send, ready)]))
+    status = int(run(options, plugins=[Plugin(send, ready, pytest.xfail.Exception)]))
     send("end", "status", str(status))
     flush()
     return exit_at_once(status)
@@ -247,11 +247,12 @@ class Plugin:
     solution is there it holds itself.
     """
 
-    def __init__(self, send: Send, ready: int) -> None:
+    def __init__(self, send: Send, ready: int, xfailed: type[BaseException]) -> None:
         self._send, self._ready = send, ready
         self._describe = Describer({name: _lines(name) for name in (SOLUTION, TESTS)})
         self._clear = Clearer(os.environ.get(OUTPUTS_VARIABLE, "/var/outputs"))
         self._exit = os._exit
+        self._xfailed = xfailed
         self._returned: set[str] = set()
         self._results: dict[str, Result] = {}
         self._note: Note | None = None
@@ -291,13 +292,23 @@ class Plugin:
 
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Generator[None, Any, Any]:
         """Take the report of a phase, with the exception that it was made from."""
+        # Taken first: of a unittest.SkipTest, pytest keeps only the text and replaces the exception by its own.
+        raised = call.excinfo.value if call.excinfo else None
         report = yield
+        raised = raised or (call.excinfo.value if call.excinfo else None)  # unittest's cases come only by pytest's hook
         result = self._results.setdefault(item.nodeid, Result())
-        result.add(report, call, self._describe)
+        result.add(report, raised, self._describe)
+        if report.skipped and raised is not None and self._is_given_up(report, raised) and _is_of_solution(raised):
+            why = f"the solution skipped the test, which is not its own to skip: {type(raised).__name__}"
+            result.deny(why, *self._describe(raised)[-2:])
         is_unittest = hasattr(item, "addFailure")  # unittest calls its functions itself
         if report.when == "call" and report.passed and not is_unittest and item.nodeid not in self._returned:
             result.deny("the test was reported as passed, but its function never returned")
         return report
+
+    def _is_given_up(self, report: Any, raised: BaseException) -> bool:
+        """Whether an exception skipped the test; a test that a mark expects to fail raised any other."""
+        return not hasattr(report, "wasxfail") or isinstance(raised, self._xfailed)
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Tell what became of a test."""
@@ -359,23 +370,20 @@ class Result:
         self.told: Told = ()
         self.phases: set[str] = set()
 
-    def add(self, report: Any, call: Any, describe: Describer) -> None:
-        """Take the report of one phase, and the exception that pytest caught in it."""
+    def add(self, report: Any, error: BaseException | None, describe: Describer) -> None:
+        """Take the report of one phase, and the exception that was raised in it."""
         self.phases.add(report.when)
         self.seconds += report.duration
-        error = call.excinfo.value if call.excinfo else None
         expected_failure = hasattr(report, "wasxfail")
         if report.skipped:
-            told = describe(error) if error else ("message", str(report.longrepr))
-            by_solution = not expected_failure and f"\n{SOLUTION}:" in f"\n{told[-1]}"
-            self._fail("failed" if by_solution else "skipped", told)
+            self._fail("skipped", describe(error) if error else ("message", str(report.longrepr)))
         elif report.failed or (error is not None and not expected_failure):
             outcome = "failed" if report.when == "call" else "error"
             self._fail(outcome, describe(error) if error else ("message", str(report.longrepr)))
 
-    def deny(self, why: str) -> None:
-        """Fail a test that pytest calls passed."""
-        self._fail("failed", ("message", why))
+    def deny(self, why: str, *told: str) -> None:
+        """Fail a test that pytest calls passed or skipped."""
+        self._fail("failed", ("message", why, *told))
 
     def fields(self) -> Told:
         """As the channel takes it."""
@@ -412,6 +420,20 @@ class Describer:
             step = step.tb_next
         shown = lines if len(lines) <= MAX_FRAMES else [*lines[:4], "...", *lines[4 - MAX_FRAMES :]]
         return "\n".join(shown)[:MAX_TEXT_CHARS]
+
+
+def _is_of_solution(error: BaseException | None) -> bool:
+    """Whether code of the solution's raised it, or the unittest.SkipTest that pytest made it of."""
+    while error is not None:
+        step = error.__traceback__
+        while step is not None:
+            code, names = step.tb_frame.f_code, step.tb_frame.f_globals
+            if code.co_filename.rpartition("/")[2] == SOLUTION or names.get("__name__") == "solution":
+                return True
+            step = step.tb_next
+        before = error.__context__
+        error = before if any(base.__name__ == "SkipTest" for base in type(before).__mro__) else None
+    return False
 
 
 def _message(error: BaseException) -> str:

@@ -295,6 +295,68 @@ def test_a_skip_is_the_user_s_right_and_not_a_model_s(sandbox: Sandbox) -> None:
     assert kind(judged(sandbox, RIGHT, tests, "generated")) == "test_failed"
 
 
+ABANDONMENTS = (
+    "import pytest; pytest.skip('no')",
+    "import pytest; pytest.xfail('no')",
+    "import pytest; pytest.importorskip('no_such_module')",
+    "import unittest; raise unittest.SkipTest('no')",
+    "exec('import unittest; raise unittest.SkipTest()')",
+)
+TWO_STYLES = """
+import unittest
+import pytest
+from solution import double
+
+class Doubling(unittest.TestCase):
+    def test_none(self): self.assertEqual(double(0), 0)
+    def test_one(self): self.assertEqual(double(1), 2)
+
+@pytest.mark.xfail(reason="known")
+def test_marked(): assert double(1) == 2
+
+def test_two(): assert double(2) == 4
+"""
+
+
+@pytest.mark.parametrize("body", ABANDONMENTS)
+def test_a_solution_cannot_skip_the_user_s_tests(sandbox: Sandbox, body: str) -> None:
+    report = judged(sandbox, f"def double(x):\n    if x: {body}\n    return 0\n", TWO_STYLES, "user")
+    assert {test.name: test.outcome for test in report.tests} == {
+        "Doubling::test_none": "passed",
+        "Doubling::test_one": "failed",
+        "test_marked": "failed",
+        "test_two": "failed",
+    }
+    assert kind(report) == "test_failed"
+
+
+OWN_SKIPS = """
+import unittest
+import pytest
+from solution import double
+
+class Doubling(unittest.TestCase):
+    def test_given_up(self):
+        try: double(None)
+        except TypeError: self.skipTest("it takes no None")
+
+def test_given_up_here():
+    try: double(None)
+    except TypeError: pytest.xfail("it takes no None")
+
+@pytest.mark.xfail(reason="known")
+def test_marked(): assert double(None) is None
+
+def test_two(): assert double(2) == 4
+"""
+
+
+def test_what_the_user_s_tests_give_up_themselves_is_skipped(sandbox: Sandbox) -> None:
+    report = judged(sandbox, RIGHT.replace("2 * x", "2 + x + x - 2"), OWN_SKIPS, "user")
+    assert [test.outcome for test in report.tests] == ["skipped", "skipped", "skipped", "passed"]
+    assert report.cause is None
+
+
 def test_a_test_that_is_hidden_by_a_condition_is_missed(sandbox: Sandbox) -> None:
     tests = "from solution import double\nif double(1) == 2:\n    def test_a(): pass\ndef test_b(): assert True\n"
     report = judged(sandbox, WRONG, tests)
@@ -413,6 +475,7 @@ FORGERIES_IN_A_CALL = {
     "exits": "raise SystemExit(0)",
     "skips": "import pytest; pytest.skip('not today')",
     "skips as unittest does": "import unittest; raise unittest.SkipTest('not today')",
+    "expects its own failure": "import pytest; pytest.xfail('not today')",
     "ends pytest": "import pytest; pytest.exit('done', 0)",
     "interrupts": "raise KeyboardInterrupt",
     "lets a child go on": "import os; os.fork() and os._exit(0); return 2 * x",
