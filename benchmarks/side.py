@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-# Takes the number of a request; gives whether it succeeded and the outputs of running the solution once more.
+# Takes the number of a request; gives whether it succeeded, in how many attempts, and the error where it did not.
 Generate: TypeAlias = Callable[[int], Awaitable[dict[str, Any]]]
 
 

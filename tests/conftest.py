@@ -13,7 +13,8 @@ def _private_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep every test away from the user's own cache, and from any provider that costs money."""
     patch = pytest.MonkeyPatch()
     patch.setenv("FLYTE_CODEGEN_CACHE", str(tmp_path_factory.mktemp("cache")))
-    for variable in [name for name in os.environ if name.endswith("_API_KEY")]:
+    others = ("_BASE_URL", "FLYTE_CODEGEN_SECRET")
+    for variable in [name for name in os.environ if name.endswith(("_API_KEY", *others))]:
         patch.delenv(variable)
     yield
     patch.undo()

@@ -58,7 +58,7 @@ def install(lock: EnvironmentLock) -> InstalledEnvironment:
 
 
 def combine(*environments: InstalledEnvironment) -> InstalledEnvironment:
-    """Several environments as one, the first one's packages before the later ones': the solution's, then the runner's.
+    """Several environments as one, the first one's packages before the later ones'.
 
     A distribution that is in both is taken from the first. Raises EnvironmentBuildError for different interpreters.
     """

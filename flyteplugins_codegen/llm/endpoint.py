@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, SecretStr
 
@@ -51,6 +52,8 @@ def resolve_endpoint(settings: Settings, model_id: str, address: ProviderAddress
     base = settings.api_base or os.environ.get(address.base_variable) or address.default
     if not base.startswith(("http://", "https://")):
         raise SettingsError(f"api_base={base!r} is no address; it begins with http:// or https://")
+    if urlsplit(base).username is not None:
+        raise SettingsError("api_base holds a user or a password, which results and errors would show; use api_key")
     variable = settings.api_key or address.key_variable
     endpoint = Endpoint(provider=address.provider, model_id=model_id, address=base.rstrip("/"))
     value = find_secret(variable)

@@ -62,7 +62,7 @@ class HostedModel:
         self.endpoint = endpoint
         self._dialect = dialect
         self._retries = retries or RetryPolicy()
-        # What this server was found to lack is not asked of it again.
+        # What this server was found to lack is not asked of it again while this object lives.
         self._format_index = 0
 
     def __repr__(self) -> str:

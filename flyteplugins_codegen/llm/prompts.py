@@ -10,7 +10,7 @@ from flyteplugins_codegen.models.candidate import Candidate
 from flyteplugins_codegen.models.conversation import Message
 from flyteplugins_codegen.models.interface import TypeName
 from flyteplugins_codegen.models.profile import DataContext
-from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestReport
+from flyteplugins_codegen.models.report import SAMPLES_CASE, Cause, ScriptRun, SuiteReport, TestReport
 from flyteplugins_codegen.models.request import Example, Request
 
 ROLE = "You are a careful Python engineer. Reply with one JSON object of the given schema and nothing else."
@@ -135,7 +135,7 @@ def _cause(where: str, cause: Cause) -> str:
 
 
 def _run(run: ScriptRun) -> str:
-    where = "The script on the samples" if run.case == "samples" else f"The script on the user's {run.case}"
+    where = "The script on the samples" if run.case == SAMPLES_CASE else f"The script on the user's {run.case}"
     text = _cause(where, run.cause) if run.cause else where
     if run.stderr.strip() and run.cause and run.cause.kind in {"missing_output", "invalid_output"}:
         text += f"\nIts stderr: {_shortened(run.stderr.strip(), 800)}"
@@ -145,7 +145,8 @@ def _run(run: ScriptRun) -> str:
 def _suite(suite: SuiteReport) -> str:
     author = "The user's tests" if suite.origin == "user" else "The generated tests"
     failed = [test for test in suite.tests if test.outcome in {"failed", "error"}]
-    if not failed and suite.cause:
+    if suite.cause and (not failed or suite.cause.kind != "test_failed"):
+        # Not the tests' own verdict: a time-out, a crash or tampering says more than the tests that had failed by then.
         return _cause(author, suite.cause)
     shown = [f"{test.name}: {test.message.strip()}\n{test.traceback.strip()}".strip() for test in failed[:2]]
     parts = [f"## {author}: {len(failed)} of {len(suite.expected)} failed", *shown]

@@ -55,5 +55,5 @@ class RepairReply(Reply):
     edits: list[Edit] = Field(default=[], description="Changes of the file that is wrong; empty when it is given whole")
     code: str | None = Field(default=None, description="The whole of solution.py, or null")
     test_code: str | None = Field(default=None, description="The whole of test_solution.py, or null")
-    packages: list[str] = Field(default=[], description="PyPI distributions to add")
+    packages: list[str] = Field(default=[], description="PyPI distributions to add, or to pin anew")
     system_packages: list[str] = Field(default=[], description="Debian packages to add")

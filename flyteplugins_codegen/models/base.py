@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Value(BaseModel):
-    """A frozen value: change one by `replace`, which validates nothing anew and copies nothing deep."""
+    """A frozen value: change one by `model_copy(update=...)`, which validates nothing anew and copies nothing deep."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")

@@ -1,1 +1,1 @@
-"""Pure text: code blocks, languages, imports, edits. Nothing in here touches a file, a network or a clock."""
+"""Pure text: code blocks, imports, declared tests, edits. Nothing in here touches a file, a network or a clock."""

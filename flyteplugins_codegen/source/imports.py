@@ -36,11 +36,6 @@ def third_party_names(code: str, own: Collection[str] = ("solution",)) -> tuple[
     return tuple(name for name in imported_names(code) if name.partition(".")[0] in wanted)
 
 
-def is_standard_library(module: str) -> bool:
-    """Whether this interpreter brings the module of this top-level name along."""
-    return module in _NO_DISTRIBUTION
-
-
 def _parse(code: str) -> ast.Module:
     try:
         return ast.parse(code)

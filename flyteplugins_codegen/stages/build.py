@@ -46,7 +46,9 @@ def _resolved(run: Run, last: Attempt) -> EnvironmentLock:
         # Told by the stage that runs it; the packages that the reply names are all there is to know.
         imported = ()
     wanted = requirements_of(imported, solution.packages, run.settings.base_packages)
-    return resolve(wanted, system_packages=solution.system_packages)
+    image = run.settings.image_config
+    python = image.python_version if image is not None else None
+    return resolve(wanted, system_packages=solution.system_packages, python=python)
 
 
 def install_for_tests(lock: EnvironmentLock) -> tuple[InstalledEnvironment, InstalledEnvironment]:
@@ -55,7 +57,7 @@ def install_for_tests(lock: EnvironmentLock) -> tuple[InstalledEnvironment, Inst
     Raises PackageError, IndexUnavailableError.
     """
     with ThreadPoolExecutor(1) as pool:
-        runner = pool.submit(lambda: install(resolve(RUNNER_REQUIREMENTS)))
+        runner = pool.submit(lambda: install(resolve(RUNNER_REQUIREMENTS, python=lock.python)))
         return install(lock), runner.result()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from flyteplugins_codegen.errors import ModelError
 from flyteplugins_codegen.llm.ask import ask, build_request
 from flyteplugins_codegen.llm.prompts import Brief, solution_messages, suite_messages
 from flyteplugins_codegen.llm.registry import open_model
@@ -91,10 +92,17 @@ async def write_drafts(run: Run) -> tuple[SolutionDraft, TestsDraft]:
         return_exceptions=True,
     )
     if isinstance(solution, BaseException):
-        raise solution
+        raise _with_calls_of(solution, tests)
     if isinstance(tests, BaseException):
-        raise tests
+        raise _with_calls_of(tests, solution)
     return solution, tests
+
+
+def _with_calls_of(error: BaseException, other: SolutionDraft | TestsDraft | BaseException) -> BaseException:
+    """The error, accounting for what its sibling's calls cost too."""
+    if isinstance(error, ModelError):
+        error.calls = (*error.calls, *getattr(other, "calls", ()))
+    return error
 
 
 def with_drafts(run: Run, solution: SolutionDraft, tests: TestsDraft) -> Run:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
+from packaging.utils import canonicalize_name
+
 from flyteplugins_codegen.environment.packages import distribution_for
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import ModelCall
@@ -89,14 +91,22 @@ def _told(cause: Cause) -> str:
 _OPTIONAL_DEPENDENCY = re.compile(r"Missing optional dependency '([A-Za-z0-9_.\-]+)'")
 
 
+_PINNED = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)
+
+
 def _certain_packages(attempt: Attempt) -> tuple[str, ...]:
     """The distributions whose absence explains a failure, where they are not installed already."""
     assert attempt.report is not None  # noqa: S101 - next_action has looked
-    modules = [cause.subject for cause in attempt.report.causes if cause.kind == "missing_module"]
-    for cause in attempt.report.causes:
+    causes = attempt.report.causes
+    modules = [cause.subject for cause in causes if cause.kind == "missing_module" and cause.is_certain]
+    for cause in causes:
         modules += _OPTIONAL_DEPENDENCY.findall(cause.message)
     wanted = {distribution_for(module) for module in modules if module and module != "solution"}
-    have = set(attempt.candidate.solution.packages)
-    if attempt.environment is not None:
-        have |= set(attempt.environment.packages)
-    return tuple(sorted(wanted - have))
+    return tuple(sorted(wanted - _installed(attempt)))
+
+
+def _installed(attempt: Attempt) -> set[str]:
+    """The names of all distributions that the attempt ran with, those that came with others included."""
+    if attempt.environment is None:
+        return set()
+    return {canonicalize_name(name) for name in _PINNED.findall(attempt.environment.requirements)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flyteplugins_codegen.models.report import ScriptRun, SuiteReport, TestReport
+from flyteplugins_codegen.models.report import SAMPLES_CASE, ScriptRun, SuiteReport, TestReport
 
 
 def describe_outcome(report: TestReport | None) -> str:
@@ -32,7 +32,7 @@ def exit_code_of(report: TestReport | None) -> int:
 
 
 def _run_line(run: ScriptRun) -> str:
-    where = "script on the samples" if run.case == "samples" else f"script on {run.case}"
+    where = "script on the samples" if run.case == SAMPLES_CASE else f"script on {run.case}"
     if run.cause is None:
         return f"{where}: passed in {run.wall_s:.2f} s"
     return f"{where}: {run.cause.kind.replace('_', ' ')}: {run.cause.message}"

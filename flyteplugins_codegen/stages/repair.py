@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
 from flyteplugins_codegen.errors import CodegenError
 from flyteplugins_codegen.llm.ask import ask, build_request
 from flyteplugins_codegen.llm.prompts import describe_failure, repair_messages
@@ -56,17 +59,14 @@ def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
     candidate = attempt.candidate
     code, tests = candidate.solution.code, candidate.tests
     edits = [(edit.search, edit.replace) for edit in reply.edits]
-    if reply.error_type == "test_error":
-        tests = _changed(tests or "", reply.test_code, edits) or None
-        code = _changed(code, reply.code, [])
-    else:
-        code = _changed(code, reply.code, edits)
-        tests = _changed(tests or "", reply.test_code, []) or None
+    of_tests = edits if reply.error_type == "test_error" else []
+    if tests is not None:  # where none were asked for, none are taken: nothing would run them
+        tests = _changed(tests, reply.test_code, of_tests)
     solution = CodeSolution(
         language=candidate.solution.language,
-        code=code,
-        packages=_merged(_without_unavailable(attempt), reply.packages),
-        system_packages=_merged(candidate.solution.system_packages, reply.system_packages),
+        code=_changed(code, reply.code, [] if of_tests else edits),
+        packages=_repaired_names(attempt, candidate.solution.packages, reply.packages),
+        system_packages=_repaired_names(attempt, candidate.solution.system_packages, reply.system_packages),
     )
     repaired = candidate.model_copy(update={"solution": solution, "tests": tests})
     if repaired == candidate:
@@ -80,12 +80,24 @@ def _changed(text: str, whole: str | None, edits: list[tuple[str, str]]) -> str:
     return apply_edits(text, edits) if edits else text
 
 
-def _without_unavailable(attempt: Attempt) -> tuple[str, ...]:
-    """The candidate's packages but for one that could not be installed: the reply names what takes its place."""
+def _repaired_names(attempt: Attempt, have: tuple[str, ...], wanted: list[str]) -> tuple[str, ...]:
+    """The packages as the reply has them: a name that it gives replaces the same one, and what was to blame goes.
+
+    Where packages conflict no single one is to blame: then those that the reply gives take the place of all.
+    """
     cause = attempt.cause
-    blamed = cause.subject if cause is not None and cause.kind == "package_unavailable" else None
-    return tuple(package for package in attempt.candidate.solution.packages if package != blamed)
+    unavailable = cause is not None and cause.kind == "package_unavailable"
+    if cause is not None and unavailable and not cause.subject and wanted:
+        return tuple(dict.fromkeys(wanted))
+    gone = {_name(package) for package in wanted}
+    if cause is not None and unavailable:
+        gone.add(_name(cause.subject))
+    return (*(package for package in have if _name(package) not in gone), *dict.fromkeys(wanted))
 
 
-def _merged(have: tuple[str, ...], wanted: list[str]) -> tuple[str, ...]:
-    return (*have, *(package for package in dict.fromkeys(wanted) if package not in have))
+def _name(requirement: str) -> str:
+    """The normalised name of a requirement; what is none stands for itself."""
+    try:
+        return canonicalize_name(Requirement(requirement).name)
+    except InvalidRequirement:
+        return requirement.strip()

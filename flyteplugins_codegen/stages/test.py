@@ -68,7 +68,7 @@ def _key(run: Run, lock: EnvironmentLock) -> list[Any]:
         candidate.tests,
         request.model_dump(mode="json", exclude={"prompt", "constraints", "schema_text"}),
         [lock.digest, *RUNNER_REQUIREMENTS],
-        settings.model_dump(mode="json", include={"sandbox", "timeout_s", "resources", "env_vars"}),
+        settings.model_dump(mode="json", include={"sandbox", "skip_tests", "timeout_s", "resources", "env_vars"}),
     ]
 
 
@@ -136,7 +136,7 @@ def _with_test_imports(run: Run, lock: EnvironmentLock, own: InstalledEnvironmen
         if syntax_cause(source, "test_solution.py") is None:
             wanted |= set(requirements_of(third_party_names(source), ()))
     extra = wanted - set(lock.packages) - {"pytest"}
-    return install(resolve([*lock.packages, *extra])) if extra else own
+    return install(resolve([*lock.packages, *extra], python=lock.python)) if extra else own
 
 
 def _script_cases(run: Run, samples: Mapping[str, Path], bench: _Bench) -> list[Callable[[], ScriptRun]]:
@@ -202,7 +202,7 @@ def _suite_cases(run: Run, bench: _Bench) -> list[Callable[[], SuiteReport]]:
     sources: list[tuple[SuiteOrigin, str | None]] = [("user", run.request.tests)]
     if not run.settings.skip_tests:
         sources.append(("generated", candidate.tests))
-    return [_suite_case(run, bench, origin, source) for origin, source in sources if source]
+    return [_suite_case(run, bench, origin, source) for origin, source in sources if source is not None]
 
 
 _ASSERTS_NOTHING = Cause(

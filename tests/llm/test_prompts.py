@@ -112,3 +112,13 @@ def test_a_failure_is_bounded_whatever_a_program_prints():
     cause = Cause(kind="exception", message="x" * 100_000)
     report = TestReport(runs=(ScriptRun(case="samples", status="exited", cause=cause),))
     assert len(describe_failure(report)) < FAILURE_LIMIT + 100
+
+
+def test_what_ended_a_suite_is_told_though_some_tests_had_failed_by_then():
+    suite = SuiteReport(
+        origin="generated",
+        expected=("test_a", "test_b"),
+        tests=(TestOutcome(name="test_a", outcome="failed", message="assert a"),),
+        cause=Cause(kind="timed_out", subject="test_b", message="test_b was running when the time was up"),
+    )
+    assert "when the time was up" in describe_failure(TestReport(suites=(suite,)))

@@ -309,7 +309,9 @@ def test_a_reply_cut_off_twice_is_an_error_of_its_own_and_never_the_code(sales, 
         pytest.raises(TruncatedReplyError, match="cut off") as caught,
     ):
         agent_for(server).generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
-    assert sum(call.usage.output_tokens for call in caught.value.calls) == 22
+    # What the other author's reply cost is accounted for too.
+    assert [(call.purpose, call.usage.output_tokens) for call in caught.value.calls][:2] == [("solution", 11)] * 2
+    assert [call.purpose for call in caught.value.calls] == ["solution", "solution", "tests"]
 
 
 def test_two_agents_with_their_own_endpoints_and_keys_do_not_mix(sales, cache, monkeypatch):

@@ -34,7 +34,7 @@ def drafted(run, *packages):
 
 
 def failed(kind, subject="", message="m"):
-    cause = Cause(kind=kind, subject=subject, message=message)
+    cause = Cause(kind=kind, subject=subject, message=message, is_certain=kind == "missing_module")
     return TestReport(suites=(SuiteReport(origin="generated", expected=("test_a",), cause=cause),))
 
 
@@ -79,9 +79,15 @@ def test_a_missing_package_costs_no_call(report, package):
 
 
 def test_a_module_that_is_missing_though_its_package_is_installed_goes_to_the_model():
-    lock = LOCK.model_copy(update={"packages": ("humanize",)})
+    lock = LOCK.model_copy(update={"requirements": "Humanize==4.1 \\\n    --hash=sha256:00\n"})
     run = with_last(drafted(fresh()), environment=lock, report=failed("missing_module", "humanize"))
     assert isinstance(next_action(run), Repair)
+
+
+def test_a_missing_module_that_is_no_certain_cause_goes_to_the_model():
+    cause = Cause(kind="missing_module", subject="humanize", message="m")
+    report = TestReport(runs=(ScriptRun(case="samples", status="exited", cause=cause),))
+    assert isinstance(next_action(with_last(drafted(fresh()), environment=LOCK, report=report)), Repair)
 
 
 def test_the_last_iteration_ends_the_run_and_says_what_failed():
