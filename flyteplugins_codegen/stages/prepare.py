@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import ast
-import base64
 import functools
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
-
-from pydantic import JsonValue
+from typing import Any
 
 from flyteplugins_codegen.data.files import describe_sample, frame_to_file, is_data_frame
 from flyteplugins_codegen.errors import InterfaceError, RequestError, SampleError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.interface import TypeName, check_name, input_types, output_types
-from flyteplugins_codegen.models.request import Example, Request, Sample
+from flyteplugins_codegen.models.request import Request, Sample
 from flyteplugins_codegen.models.settings import SandboxKind
-from flyteplugins_codegen.sandbox.launcher import format_value
 from flyteplugins_codegen.sandbox.opening import open_sandbox
+from flyteplugins_codegen.stages.examples import Interface, checked_examples
 from flyteplugins_codegen.store import cache_dir
-
-_EXAMPLE_FILE_LIMIT = 256 * 1024
 
 
 class Job(Value):
@@ -68,7 +63,9 @@ def prepare_job(arguments: JobArguments) -> Job:
         samples=samples,
         inputs=inputs,
         outputs=outputs,
-        examples=_checked_examples(arguments.examples or (), samples, inputs, outputs),
+        examples=checked_examples(
+            arguments.examples or (), Interface(inputs, outputs, frozenset(sample.name for sample in samples))
+        ),
         tests=arguments.tests,
     )
     if arguments.skip_tests:
@@ -129,87 +126,3 @@ def _check_tests(tests: str | None) -> None:
         where = f"line {line}: {text!r}" if line else "the text"
         message = getattr(error, "msg", str(error))
         raise RequestError(f"tests: {message} at {where}; pass the source of a pytest module") from error
-
-
-def _checked_examples(
-    examples: Sequence[Any], samples: Sequence[Sample], inputs: dict[str, TypeName], outputs: dict[str, TypeName]
-) -> tuple[Example, ...]:
-    given = {sample.name for sample in samples}
-    return tuple(
-        _checked_example(f"example {number}", example, given, inputs, outputs)
-        for number, example in enumerate(examples, 1)
-    )
-
-
-def _checked_example(
-    where: str, example: Any, given: set[str], inputs: dict[str, TypeName], outputs: dict[str, TypeName]
-) -> Example:
-    if isinstance(example, Example):
-        example = example.model_dump()
-    if not isinstance(example, Mapping) or not set(example) <= {"inputs", "outputs"} or not example.get("outputs"):
-        raise InterfaceError(f'{where}: write it as {{"inputs": {{...}}, "outputs": {{...}}}} with at least one output')
-    case_inputs, case_outputs = dict(example.get("inputs") or {}), dict(example["outputs"])
-    _only_declared(where, "input", case_inputs, inputs)
-    _only_declared(where, "output", case_outputs, outputs)
-    missing = [name for name in inputs if name not in given and name not in case_inputs]
-    if missing:
-        raise InterfaceError(f"{where} gives no value for input {missing[0]!r}, and there is no sample of that name")
-    return Example(
-        inputs={name: _plain(_Slot(where, "input", name, inputs[name]), value) for name, value in case_inputs.items()},
-        outputs={
-            name: _plain(_Slot(where, "output", name, outputs[name]), value) for name, value in case_outputs.items()
-        },
-    )
-
-
-class _Slot(NamedTuple):
-    """One value of one example, for messages: `example 2, output 'total'`."""
-
-    example: str
-    role: str
-    name: str
-    kind: TypeName
-
-    def __str__(self) -> str:
-        return f"{self.example}, {self.role} {self.name!r}"
-
-
-def _only_declared(where: str, role: str, named: Mapping[str, Any], declared: Mapping[str, TypeName]) -> None:
-    for name in named:
-        if name not in declared:
-            known = ", ".join(declared) or "none"
-            raise InterfaceError(f"{where} names the undeclared {role} {name!r}; declared {role}s: {known}")
-
-
-def _plain(slot: _Slot, value: Any) -> JsonValue:
-    """An example's value as JSON; a file's as its content, so that the request is complete in itself."""
-    if slot.kind == "file":
-        return _file_content(slot, value)
-    if slot.kind == "directory":
-        if not isinstance(value, Mapping):
-            raise InterfaceError(f"{slot}: give a directory as a mapping of file names to their text")
-        return {str(name): _file_content(slot, content) for name, content in value.items()}
-    if slot.kind in {"datetime", "timedelta"}:
-        return value if isinstance(value, str) else format_value(value, slot.kind)
-    expected: tuple[type, ...] = {"str": (str,), "int": (int,), "float": (int, float), "bool": (bool,)}[slot.kind]
-    if not isinstance(value, expected) or (isinstance(value, bool) and slot.kind != "bool"):
-        raise InterfaceError(f"{slot}: {value!r} is no {slot.kind}")
-    return cast("JsonValue", value)
-
-
-def _file_content(slot: _Slot, value: Any) -> JsonValue:
-    """The content of an example's file, given as a path or as text; `{"base64": ...}` for what is not UTF-8."""
-    if isinstance(value, Mapping) and set(value) == {"base64"}:
-        return {"base64": str(value["base64"])}
-    if isinstance(value, str) and ("\n" in value or (slot.role == "output" and not Path(value).is_file())):
-        return value
-    path = Path(os.fspath(value))
-    if not path.is_file():
-        raise InterfaceError(f"{slot}: no file {str(value)!r}; give a path, or the content itself with its line breaks")
-    content = path.read_bytes()
-    if len(content) > _EXAMPLE_FILE_LIMIT:
-        raise InterfaceError(f"{slot}: {path.name} has {len(content):,} bytes; an example's file may have 256 KiB")
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(content).decode()}

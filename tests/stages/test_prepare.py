@@ -138,6 +138,71 @@ def test_an_example_out_of_step_says_where(sample, example, told):
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "value", "told"),
+    [
+        ("int", 2**63, "64-bit"),
+        pytest.param("int", 10**5000, "int with a number of more digits .* 64-bit", id="int-of-5000-digits"),
+        ("int", 1.0, r"1\.0 is no int: .*float, not a int; pass a whole number"),
+        ("float", 10**400, "1000.* is no float"),
+        ("str", "x" * 1025, "1024 bytes.*declare a file"),
+        pytest.param("str", "\ud800", "UTF-8", id="str-surrogate"),
+        ("datetime", dt.datetime.fromisoformat("2024-01-31"), "2024.* has no time zone"),
+        ("datetime", "yesterday", "'yesterday'.*pass a datetime"),
+        ("timedelta", "soon", "'soon'.*pass a timedelta"),
+        ("timedelta", dt.timedelta(days=110_000), "292 years"),
+        ("file", 3, "3 is no file: it is a int; pass a path"),
+        ("file", b"bytes", "it is a bytes"),
+        ("file", {"base64": "no base64!"}, "not base64"),
+        ("file", {"base64": 1}, "it is a mapping other than"),
+        ("file", {"text": "1"}, "it is a mapping other than"),
+        ("directory", "a.txt", "'a.txt' is no directory: it is a str; pass a mapping"),
+        ("directory", {"a/x": "1\n", "b/x": "2\n"}, "'a/x' is in a folder of its own"),
+        ("directory", {"..": "1\n"}, r"'\.\.' is empty or points to another folder"),
+        ("directory", {"": "1\n"}, "is empty"),
+        ("directory", {"x" * 256: "1\n"}, "longer than 255 bytes"),
+        ("directory", {1: "1\n"}, "1 is a int"),
+        ("directory", {}, "the folder is empty"),
+        ("directory", {"a": 3}, "3 is no directory: it is a int"),
+    ],
+)
+def test_an_output_that_no_script_could_leave_is_refused_with_its_remedy(kind, value, told):
+    with pytest.raises(InterfaceError, match=f"(?s)^example 1, output 'made': .*{told}"):
+        prepared(outputs={"made": kind}, examples=[{"outputs": {"made": value}}])
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "told"),
+    [
+        ("str", "a\0b", "no NUL"),
+        ("str", "x" * 131_072, "131071"),
+        ("int", -(2**63) - 1, "64-bit"),
+        ("file", "x" * 300, "no file 'xxx.*line breaks"),
+        ("file", "a\0b", "no file"),
+        ("directory", {"../a": "1\n"}, r"'\.\./a' is in a folder"),
+    ],
+)
+def test_an_input_that_no_script_could_be_given_is_refused_with_its_remedy(kind, value, told):
+    with pytest.raises(InterfaceError, match=f"(?s)^example 1, input 'given': .*{told}"):
+        prepared(
+            inputs={"given": kind},
+            outputs={"made": int},
+            examples=[{"inputs": {"given": value}, "outputs": {"made": 1}}],
+        )
+
+
+def test_one_long_line_is_the_content_of_an_output_file():
+    line = "x" * 300
+    job = prepared(outputs={"made": "file"}, examples=[{"outputs": {"made": line}}])
+    assert job.request.examples[0].outputs == {"made": line}
+
+
+@pytest.mark.parametrize("inputs", ["threshold", 3])
+def test_inputs_of_an_example_that_are_no_mapping_are_refused(inputs):
+    with pytest.raises(InterfaceError, match=r"example 1 is .*write it as"):
+        prepared(outputs={"made": int}, examples=[{"inputs": inputs, "outputs": {"made": 1}}])
+
+
 def test_an_examples_file_travels_as_its_content(tmp_path, sample):
     binary = tmp_path / "x.bin"
     binary.write_bytes(b"\xff\x00")
