@@ -38,7 +38,8 @@ OUTPUTS_VARIABLE = "FLYTE_CODEGEN_OUTPUTS"
 MAX_TEXT_CHARS = 8_000
 MAX_FRAMES = 16
 MAX_RELAYED_CHARS = 600_000
-MAX_LINE_BYTES = 4 * (2 * MAX_TEXT_CHARS + 4_000)
+MAX_LINE_BYTES = 10 * (2 * MAX_TEXT_CHARS + 4_000)  # a character is escaped by at most 10 bytes
+MAX_FORGED = 3
 MAX_KEPT_OUTPUT_BYTES = 16_384
 PATIENCE_S = 0.1
 IMPORT_FAILED, BROKEN = 70, 71
@@ -70,15 +71,16 @@ def supervise(child: int, reports: int, output: int, go: int) -> None:
 
     nonce = sys.stdin.readline().strip()
     _hide_memory()
+    relay, kept = Relay(nonce), bytearray()
+    relay.tell({"kind": "begun"})  # before the solution can be there: what fails from here on is not the environment
     with suppress(BrokenPipeError):  # a child that could not even import pytest has ended already
         os.write(go, b"!")
     os.close(go)
-    relay, kept = Relay(nonce), bytearray()
     status = _pump(child, {reports: relay.feed, output: kept.extend}, kept)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     code = os.waitstatus_to_exitcode(status)
-    relay.tell({"kind": "exit", "status": code, "output": bytes(kept).decode(errors="replace")})
+    relay.close(code, bytes(kept))
 
 
 def _pump(child: int, sinks: dict[int, Callable[[bytes], None]], kept: bytearray) -> int:
@@ -114,7 +116,7 @@ class Relay:
     def __init__(self, nonce: str) -> None:
         self._nonce = nonce
         self._seal: Any = None
-        self._expected = 0
+        self._expected = self._forged = 0
         self._rest = b""
         self._left = MAX_RELAYED_CHARS
 
@@ -125,8 +127,13 @@ class Relay:
         for line in lines:
             self._take(line)
         if len(self._rest) > MAX_LINE_BYTES:
-            self.tell({"kind": "forged", "text": "a line without an end"})
+            self._tell_forged(self._rest)
             self._rest = b""
+
+    def close(self, status: int, output: bytes) -> None:
+        """Tell how the child ended, and how many lines were not its plugin's."""
+        text = output.decode(errors="replace")
+        self.tell({"kind": "exit", "status": status, "forged": self._forged, "output": text})
 
     def tell(self, record: dict[str, Any]) -> None:
         """Write one record to the judge, with long texts left out once too many have been told."""
@@ -145,16 +152,28 @@ class Relay:
         if self._seal is None:
             self._seal = hashlib.blake2b(key=bytes.fromhex(line.decode()), digest_size=16)
             return
-        sealed, _, body = line.partition(b"\t")
-        seal = self._seal.copy()
-        seal.update(body)
-        number, *fields = (field.decode("unicode_escape") for field in body.split(b"\t"))
-        if sealed.decode("ascii", "replace") != seal.hexdigest() or number != str(self._expected):
-            self.tell({"kind": "forged", "text": line[:200].decode("ascii", "replace")})
+        fields = self._unsealed(line)
+        if fields is None:
+            self._tell_forged(line)
             return
         self._expected += 1
         kind, *values = fields
         self.tell({"kind": kind, **dict(zip(values[::2], values[1::2], strict=True))})
+
+    def _unsealed(self, line: bytes) -> list[str] | None:
+        """A sealed line's fields; None for any other, of which nothing else is looked at before its seal."""
+        sealed, _, body = line.partition(b"\t")
+        seal = self._seal.copy()
+        seal.update(body)
+        number, *fields = body.split(b"\t")
+        if sealed != seal.hexdigest().encode() or number != str(self._expected).encode():
+            return None
+        return [field.decode("unicode_escape") for field in fields]
+
+    def _tell_forged(self, line: bytes) -> None:
+        self._forged += 1
+        if self._forged <= MAX_FORGED:
+            self.tell({"kind": "forged", "text": line[:200].decode("ascii", "replace")})
 
 
 # --- the child --------------------------------------------------------------------------------------------------------
@@ -214,7 +233,11 @@ def run_tests(send: Send, ready: int) -> int:
     for variable in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
         os.environ.pop(variable, None)
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    pytest = import_pytest()
+    try:
+        pytest = import_pytest()
+    except ImportError as error:
+        send("no_pytest", "message", f"{type(error).__name__}: {error}")
+        return BROKEN
     os.chdir(APP)
     sys.argv[:] = ["pytest"]
     options = ["-q", "--no-header", "--color=no", "--tb=short", "--noconftest", "--import-mode=importlib"]

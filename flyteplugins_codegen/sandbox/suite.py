@@ -94,10 +94,11 @@ def _sandboxed(job: SuiteJob, nonce: str) -> Job:
 
 def _check_environment(evidence: Evidence, execution: Execution) -> None:
     """Tell an environment in which the runner cannot even start from a suite that failed."""
-    if execution.status != "exited" or evidence.tests or evidence.running or evidence.import_failure:
-        return
-    if evidence.broken.startswith("ModuleNotFoundError") and "pytest" in evidence.broken:
-        raise SandboxError("the environment of the sandbox has no pytest; add it to the packages that tests run with")
-    if evidence.exit_status is None and execution.exit_code:
+    if evidence.no_pytest:
+        raise SandboxError(
+            "the environment of the sandbox has no pytest that can be imported; "
+            f"add it to the packages that tests run with ({evidence.no_pytest})"
+        )
+    if execution.status == "exited" and not evidence.has_begun:
         said = decoded(execution.stderr, execution.stderr_cut)
         raise SandboxError(f"the test runner did not start (status {execution.exit_code}): {said}")

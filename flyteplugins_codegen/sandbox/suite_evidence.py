@@ -28,7 +28,8 @@ class Evidence:
     """Everything that the runner told.
 
     `ended` is the status that pytest ended with, by the judged process; `exit_status` is how that process really ended,
-    by its parent (a signal negative), None where the parent itself did not live to tell.
+    by its parent (a signal negative), None where the parent itself did not live to tell. `has_begun`: the parent
+    told so, before the solution was imported; `no_pytest` is why pytest could not be, which comes before that too.
     """
 
     tests: tuple[TestOutcome, ...] = ()
@@ -37,6 +38,8 @@ class Evidence:
     import_failure: Failure | None = None
     collect_failure: Failure | None = None
     suspicions: tuple[str, ...] = ()
+    has_begun: bool = False
+    no_pytest: str = ""
     broken: str = ""
     ended: int | None = None
     exit_status: int | None = None
@@ -61,6 +64,8 @@ def gather_evidence(records: Iterable[Mapping[str, Any]]) -> Evidence:
         import_failure=_first_failure(told, "import_failed"),
         collect_failure=_first_failure(told, "collect_failed"),
         suspicions=tuple(dict.fromkeys(_suspicion(record) for record in suspicious)),
+        has_begun=any(record["kind"] == "begun" for record in told),
+        no_pytest=_last(told, "no_pytest", "message", ""),
         broken=_last(told, "broken", "message", ""),
         ended=_status(_last(told, "end", "status", None)),
         exit_status=_status(_last(told, "exit", "status", None)),

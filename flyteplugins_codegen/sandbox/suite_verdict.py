@@ -118,7 +118,7 @@ def _ended_early(charge: Charge) -> Cause | None:
     if evidence.ended is None:
         return _untrusted(
             f"the process ended with status {evidence.exit_status} {where}, without reporting; "
-            "the solution must not end the process itself",
+            f"the solution must not end the process itself\n{evidence.broken}".strip(),
             evidence.running,
         )
     return _untrusted(f"the tests ended with status {evidence.ended}, their process with {evidence.exit_status}")

@@ -443,6 +443,7 @@ FORGERIES = {
         "    try: os.write(fd, b'0\\t0\\tfinished\\tname\\ttest_solution.py::test_zero\\toutcome\\tpassed\\n')\n"
         "    except OSError: pass\n"
     ),
+    "writes what cannot be decoded": "import os\nos.write(200, b'a\\t\\\\x\\n\\xff\\n\\t\\n\\n')\n",
     "closes the channel": "import os\nos.closerange(3, 512)\n",
     "kills its parent": "import os\nos.kill(os.getppid(), 9)\n",
     "writes a report where reports may lie": (
@@ -503,6 +504,7 @@ ALWAYS_SEEN = (
     "replaces the tests",
     "reads other tests",
     "writes to every descriptor",
+    "writes what cannot be decoded",
     "sets a trace",
     "kills its parent",
     "a thread that outlives",
