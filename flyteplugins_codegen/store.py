@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import tempfile
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+_log = logging.getLogger(__name__)
 
 
 def cache_dir() -> Path:
@@ -90,10 +92,17 @@ class ContentStore:
 def remembered(
     store: ContentStore, kind: str, key: str, model: type[ModelT], compute: Callable[[], ModelT], *, reread: bool = True
 ) -> ModelT:
-    """The stored value, or the computed one, stored. `reread=False` computes anew and overwrites."""
+    """The stored value, or the computed one, stored. `reread=False` computes anew and overwrites.
+
+    A disk that does not take the value is logged and costs nothing but the next run's time.
+    """
     found = store.get(kind, key, model) if reread else None
     if found is not None:
         return found
     value = compute()
-    store.put(kind, key, value)
+    try:
+        store.put(kind, key, value)
+    except OSError as error:
+        # The work is done: a full disk must not take it away.
+        _log.warning("%s could not be kept in %s, the next run will make it again: %s", kind, store.root, error)
     return value

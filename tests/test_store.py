@@ -49,6 +49,15 @@ def test_a_value_is_computed_once_and_anew_on_demand(store):
     assert remembered(store, "kind", "k" * 8, Entry, compute).text == "2"
 
 
+def test_a_disk_that_takes_nothing_costs_a_warning_and_not_the_value(tmp_path, caplog):
+    (tmp_path / "file").touch()
+    store = ContentStore(tmp_path / "file")
+    assert remembered(store, "kind", "k" * 8, Entry, lambda: Entry(text="done")) == Entry(text="done")
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("flyteplugins_codegen.store", "WARNING")
+    assert f"kind could not be kept in {store.root}" in record.getMessage()
+
+
 def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path):
     path = tmp_path / "file"
     old, new = b"a" * 4_000_000, b"b" * 4_000_000

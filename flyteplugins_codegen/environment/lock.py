@@ -8,7 +8,6 @@ from flyteplugins_codegen.environment.diagnosis import explain_failure
 from flyteplugins_codegen.environment.interpreter import platform_tag, python_version, running_python
 from flyteplugins_codegen.environment.packages import check_name, check_system_name
 from flyteplugins_codegen.environment.uv import index_settings, run_uv
-from flyteplugins_codegen.errors import IndexUnavailableError
 from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.store import ContentStore, digest, remembered
 
@@ -57,16 +56,9 @@ def resolve(
 
 def _pins(requirements: Sequence[str], version: str, store: ContentStore) -> str:
     key = digest(list(requirements), version, platform_tag(), index_settings())
-    try:
-        found = remembered(
-            store,
-            "locks",
-            key,
-            EnvironmentLock,
-            lambda: _lock(requirements, (), _compile(requirements, version), version),
-        )
-    except OSError as error:
-        raise IndexUnavailableError(f"the lock could not be stored under {store.root}: {error}") from error
+    found = remembered(
+        store, "locks", key, EnvironmentLock, lambda: _lock(requirements, (), _compile(requirements, version), version)
+    )
     return found.requirements
 
 
