@@ -14,8 +14,10 @@ from pydantic import (
     Field,
     PlainSerializer,
     SerializerFunctionWrapHandler,
+    ValidatorFunctionWrapHandler,
     WithJsonSchema,
     WrapSerializer,
+    WrapValidator,
 )
 
 from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
@@ -41,7 +43,7 @@ from flyteplugins_codegen.stages.solution_folder import (
     read_result_json,
     write_solution_folder,
 )
-from flyteplugins_codegen.syncing import BothWays
+from flyteplugins_codegen.syncing import BothWays, in_daemon_thread
 
 
 def _as_types(declared: Mapping[str, Any]) -> dict[str, type]:
@@ -72,7 +74,15 @@ def _sample_on_the_wire(file: FlyteFile, upload: SerializerFunctionWrapHandler) 
     return upload(file)
 
 
-SampleFile = Annotated[FlyteFile, WrapSerializer(_sample_on_the_wire)]
+def _sample_from_the_wire(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+    """A local path as it is: whether the file is still there is asked when it is needed, not on loading."""
+    path = value.get("path") if isinstance(value, Mapping) else None
+    if isinstance(path, str) and "://" not in path and not Path(path).exists():
+        return FlyteFile(path)
+    return validate(value)
+
+
+SampleFile = Annotated[FlyteFile, WrapSerializer(_sample_on_the_wire), WrapValidator(_sample_from_the_wire)]
 
 
 class CodeGenEvalResult(Value):
@@ -175,11 +185,9 @@ class CodeGenEvalResult(Value):
             SolutionFailedError: the script ended with an error; the message ends with its stderr.
             OutputError: a declared output is missing or not of its type.
         """
-        import asyncio
-
         task = self.as_task(name, resources, retries, timeout, env_vars, secrets, cache)
         values = {**self.original_samples, **self._checked(overrides), **self._checked(inputs or {})}
-        outputs = await asyncio.to_thread(execute_remembered, task.bundle, values, task.options, cache)
+        outputs = await in_daemon_thread(execute_remembered, task.bundle, values, task.options, cache)
         return tuple(_typed(outputs[output], kind) for output, kind in self.declared_outputs.items())
 
     def as_task(  # noqa: PLR0913, PLR0917 - the settings of a task, all optional, in the order that the Flyte 2 plugin has
@@ -200,17 +208,10 @@ class CodeGenEvalResult(Value):
         given = {field: value for field, value in changes.items() if value is not None}
         # Validated as the agent's own settings are, so that flytekit's Resources and Secret are accepted.
         settings = Settings.model_validate({**dict(self.settings), **given})
-        options = ExecutionOptions(
-            sandbox=settings.sandbox,
-            resources=settings.resources,
-            timeout_s=settings.timeout_s,
-            env_vars=settings.env_vars,
-            retries=retries,
-        )
         return SandboxTask(
             self.bundle(name),
             defaults=dict(self.original_samples),
-            options=options,
+            options=_options(settings, retries),
             secrets=settings.secrets,
             cache=cache,
         )
@@ -242,7 +243,7 @@ class CodeGenEvalResult(Value):
             tests=self.tests,
             result_json=self.model_dump_json(indent=2),
             report_html=self._repr_html_(),
-            task_module=render_task_module(self.bundle()) if self.success else None,
+            task_module=self._task_module() if self.success else None,
             image_config=self.settings.image_config or ImageConfig(),
         )
         return write_solution_folder(Path(folder), contents)
@@ -251,6 +252,9 @@ class CodeGenEvalResult(Value):
     def load(cls, folder: str | Path) -> CodeGenEvalResult:
         """The result that `save` wrote. Raises RequestError for a folder that holds none."""
         return cls.model_validate_json(read_result_json(Path(folder)))
+
+    def _task_module(self) -> str:
+        return render_task_module(self.bundle(), _options(self.settings), self.settings.secrets)
 
     def _checked(self, values: Mapping[str, Any]) -> dict[str, Any]:
         for name in values:
@@ -271,6 +275,17 @@ class CodeGenEvalResult(Value):
 
     def _repr_html_(self) -> str:
         return render_report(self.settings, self.prompt, self.attempt_history, self.calls, error=self.error)
+
+
+def _options(settings: Settings, retries: int = 0) -> ExecutionOptions:
+    """How a run of the solution is done: as it was judged, unless the settings were changed since."""
+    return ExecutionOptions(
+        sandbox=settings.sandbox,
+        resources=settings.resources,
+        timeout_s=settings.timeout_s,
+        env_vars=settings.env_vars,
+        retries=retries,
+    )
 
 
 def _messages(calls: tuple[ModelCall, ...]) -> list[dict[str, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import threading
@@ -20,10 +21,17 @@ def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(coroutine)
     outcome: list[T] = []
     errors: list[BaseException] = []
+    cancel: list[Callable[[], object]] = []
+
+    async def cancellable() -> T:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - `asyncio.run` makes one
+        cancel.append(functools.partial(asyncio.get_running_loop().call_soon_threadsafe, task.cancel))
+        return await coroutine
 
     def in_thread() -> None:
         try:
-            outcome.append(asyncio.run(coroutine))
+            outcome.append(asyncio.run(cancellable()))
         except BaseException as error:  # noqa: BLE001 - carried over to the calling thread, and raised there
             errors.append(error)
 
@@ -31,10 +39,38 @@ def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     context = contextvars.copy_context()
     thread = threading.Thread(target=context.run, args=(in_thread,), name="flyteplugins_codegen")
     thread.start()
-    thread.join()
+    try:
+        thread.join()
+    except BaseException:
+        # Interrupted: whoever waits no longer must not go on paying for model calls.
+        for stop in cancel:
+            stop()
+        raise
     if errors:
         raise errors[0]
     return outcome[0]
+
+
+async def in_daemon_thread(function: Callable[..., T], *arguments: Any) -> T:
+    """Run a blocking function without holding up the end of the event loop or of the process, as `to_thread` would."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(action: Callable[[], None]) -> None:
+        if not future.done():
+            action()
+
+    def work() -> None:
+        try:
+            action = functools.partial(future.set_result, function(*arguments))
+        except BaseException as error:  # noqa: BLE001 - carried over to the waiting coroutine
+            action = functools.partial(future.set_exception, error)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            loop.call_soon_threadsafe(settle, action)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(work,), name="flyteplugins_codegen", daemon=True).start()
+    return await future
 
 
 def _has_running_loop() -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import runpy
 import textwrap
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from flyteplugins_codegen.errors import (
     SolutionFailedError,
 )
 from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
+from flyteplugins_codegen.models.settings import Resources, SecretReference
 
 CODE = textwrap.dedent(
     """
@@ -197,6 +199,31 @@ def test_a_result_survives_json_and_a_folder(result, tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {
+            "sandbox": "bubblewrap",
+            "resources": Resources(cpu="2", gpu="1"),
+            "timeout_s": 90.5,
+            "env_vars": {
+                "LANG": "C.UTF-8",
+                "GREETING": 'a "quoted" \\ \n é \N{CLOUD WITH RAIN}\N{UMBRELLA} {name} \U0001f327',
+            },
+            "secrets": (SecretReference(key="TOKEN", group="team"), SecretReference(key="KEY", group="other")),
+        },
+    ],
+)
+def test_the_saved_task_runs_as_the_solution_was_judged(result, tmp_path, settings):
+    judged = result.model_copy(update={"settings": result.settings.model_copy(update=settings)})
+    saved = runpy.run_path(str(judged.save(tmp_path) / "task.py"))["rain_maker"]
+    task = judged.as_task("rain-maker")
+    assert saved.options == task.options
+    assert saved.security_context == task.security_context
+    assert saved.bundle.inputs == task.bundle.inputs
+
+
 def test_a_result_crosses_a_task_boundary(result):
     @task
     def pass_on(given: CodeGenEvalResult) -> CodeGenEvalResult:
@@ -234,6 +261,16 @@ def test_a_save_that_breaks_off_leaves_no_folder_that_loads(result, failed, tmp_
         failed.save(tmp_path)
     with pytest.raises(RequestError, match="no saved result"):
         CodeGenEvalResult.load(tmp_path)
+
+
+def test_a_result_is_loaded_though_its_sample_is_no_longer_there(result, sample, tmp_path):
+    folder = result.save(tmp_path / "folder")
+    text = (folder / "result.json").read_text()
+    (folder / "result.json").write_text(text.replace(str(sample), "/no/such/rain.txt"))
+    loaded = CodeGenEvalResult.load(folder)
+    assert loaded.run(rain=sample, inputs=GIVEN)[1] == 3.5
+    with pytest.raises(InterfaceError, match=r"input 'rain': there is no file at /no/such/rain\.txt"):
+        loaded.run(inputs=GIVEN)
 
 
 def test_loading_from_a_folder_without_a_result_says_so(tmp_path):

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
+import time
 
 import pytest
 
-from flyteplugins_codegen.syncing import BothWays, run_blocking
+from flyteplugins_codegen.syncing import BothWays, in_daemon_thread, run_blocking
 
 who = contextvars.ContextVar("who", default="nobody")
 
@@ -47,6 +49,52 @@ def test_an_error_reaches_the_caller_from_inside_a_running_loop():
 
     with pytest.raises(ValueError, match="nobody to greet"):
         asyncio.run(notebook_cell())
+
+
+def test_an_interrupt_inside_a_running_loop_cancels_what_was_begun(monkeypatch):
+    ended = []
+
+    async def spends():
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    real_join = threading.Thread.join
+
+    def interrupted_join(thread, timeout=None):
+        if thread.name == "flyteplugins_codegen" and not ended:
+            time.sleep(0.1)
+            raise KeyboardInterrupt
+        real_join(thread, timeout)
+
+    async def notebook_cell():
+        monkeypatch.setattr(threading.Thread, "join", interrupted_join)
+        with pytest.raises(KeyboardInterrupt):
+            run_blocking(spends())
+
+    asyncio.run(notebook_cell())
+    deadline = time.monotonic() + 5
+    while not ended and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert ended == ["cancelled"]
+
+
+def test_a_daemon_thread_gives_its_value_and_its_error():
+    assert asyncio.run(in_daemon_thread(divmod, 7, 2)) == (3, 1)
+    with pytest.raises(ZeroDivisionError):
+        asyncio.run(in_daemon_thread(divmod, 7, 0))
+
+
+def test_a_daemon_thread_does_not_hold_up_the_end_of_its_loop():
+    async def waits_briefly():
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(in_daemon_thread(time.sleep, 3), 0.05)
+
+    began = time.monotonic()
+    asyncio.run(waits_briefly())
+    assert time.monotonic() - began < 2
 
 
 def test_run_blocking_returns_the_coroutines_value():

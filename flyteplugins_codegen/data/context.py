@@ -49,15 +49,23 @@ def build_context(profiles: Sequence[SampleProfile], max_sample_rows: int) -> Da
 
 def _sample_text(profile: SampleProfile, max_sample_rows: int, budget: int) -> str:
     parts = [_heading(profile), *_notes(profile)]
+    beginning = _beginning(profile) if max_sample_rows else []
     if profile.columns:
+        budget -= sum(len(part) + 1 for part in beginning)
         head = sum(len(part) + 1 for part in parts)
         shown, table = _columns_table(profile, int((budget - head) * _COLUMNS_SHARE))
         parts += table
         left = budget - sum(len(part) + 1 for part in parts)
         parts += _rows_text(profile, [column.name for column in shown], max_sample_rows, left)
-    if profile.text_excerpt is not None and max_sample_rows:
-        parts += ["It begins:", *_fenced(profile.text_excerpt.rstrip("\n").split("\n"))]
-    return "\n".join(parts) + "\n"
+    return "\n".join([*parts, *beginning]) + "\n"
+
+
+def _beginning(profile: SampleProfile) -> list[str]:
+    """The file's first lines as they are written: the rows above are values, read and written anew."""
+    if profile.text_excerpt is None:
+        return []
+    lines = [_one_line(line) for line in profile.text_excerpt.rstrip("\n").split("\n")]
+    return ["It begins:", *_fenced(lines)]
 
 
 def _heading(profile: SampleProfile) -> str:

@@ -85,6 +85,11 @@ def _check_frame(name: str, frame: Any) -> None:
             f"sample {name!r}: the DataFrame's columns have {columns.nlevels} levels, which CSV cannot hold; "
             "flatten them first: frame.columns = ['_'.join(map(str, column)) for column in frame.columns]"
         )
+    if any(level is not None for level in frame.index.names) or frame.index.dtype.kind not in "iu":
+        raise SampleError(
+            f"sample {name!r}: the DataFrame's index would be lost in a CSV file; pass frame.reset_index(), with "
+            "drop=True if the index says nothing"
+        )
     repeated = sorted({str(column) for column in columns[columns.duplicated()]})
     if repeated:
         raise SampleError(

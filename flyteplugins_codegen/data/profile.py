@@ -20,6 +20,9 @@ _FEWEST_TRACKED_BYTES = 1 << 14
 _MOST_CELLS = 4000
 _MOST_HIGHLIGHTED_COLUMNS = 32
 _EXCERPT_CHARACTERS = 1500
+_EXCERPT_BYTES_OF_TABLE = 4096
+_EXCERPT_LINES_OF_TABLE = 3
+_EXCERPT_CHARACTERS_OF_TABLE = 600
 _EXCERPT_BYTES_OF_BINARY = 32
 
 
@@ -55,7 +58,16 @@ def _of_table(base: SampleProfile, path: Path, content: Content, max_sample_rows
     except NotRecordsError:
         check_document(source, content)
         return _of_text(base, path, content, "a JSON document, no list of records")
-    return base.model_copy(update={**found, "notes": (*base.notes, *found["notes"])})
+    notes = (*base.notes, *found["notes"])
+    return base.model_copy(update={**found, "notes": notes, "text_excerpt": _first_lines(path, content)})
+
+
+def _first_lines(path: Path, content: Content) -> str | None:
+    """How a table in text form is written: values are shown as they were read, which hides zeros, zones and quotes."""
+    if content.format not in {"csv", "jsonl"}:
+        return None
+    lines = read_head(path, content.encoding, _EXCERPT_BYTES_OF_TABLE).splitlines()[:_EXCERPT_LINES_OF_TABLE]
+    return shorten("\n".join(lines), _EXCERPT_CHARACTERS_OF_TABLE)
 
 
 def _summary(table: Table, max_sample_rows: int) -> dict[str, Any]:

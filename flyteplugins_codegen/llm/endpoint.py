@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from urllib.parse import urlsplit
 
@@ -13,6 +14,9 @@ from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import Settings
 
 _PLACEHOLDER = "no-key"
+
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}\Z")
 
 
 class Endpoint(Value):
@@ -55,6 +59,11 @@ def resolve_endpoint(settings: Settings, model_id: str, address: ProviderAddress
     if urlsplit(base).username is not None:
         raise SettingsError("api_base holds a user or a password, which results and errors would show; use api_key")
     variable = settings.api_key or address.key_variable
+    if not _VARIABLE.match(variable):
+        raise SettingsError(
+            "api_key is the NAME of an environment variable or secret, in letters, digits and underscores; what was "
+            f"given is none and is not shown, in case it is a key itself. Try api_key={address.key_variable!r}"
+        )
     endpoint = Endpoint(provider=address.provider, model_id=model_id, address=base.rstrip("/"))
     value = find_secret(variable)
     if value:

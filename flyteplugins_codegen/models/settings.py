@@ -7,13 +7,16 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, field_validator
 
-from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.models.base import Value
 
 CacheMode = Literal["auto", "override", "disable"]
 SandboxKind = Literal["auto", "bubblewrap", "container", "none"]
 
 _QUANTITY = re.compile(r"\A([0-9]+(?:\.[0-9]+)?)(|k|M|G|T|Ki|Mi|Gi|Ti)\Z")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_SANDBOX_VARIABLES = frozenset(
+    {"HOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PYTHONHASHSEED", "PYTHONHOME", "PYTHONPATH"}
+)
 _BYTES_PER_UNIT = {
     "": 1,
     "k": 10**3,
@@ -40,12 +43,18 @@ class Resources(Value):
     def _as_text(cls, value: Any) -> Any:
         return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
+    @field_validator("mem")
+    @classmethod
+    def _check_memory(cls, value: str) -> str:
+        if not _QUANTITY.match(value):
+            raise ValueError(f"mem={value!r} is no quantity of memory; write it like '512Mi' or '2Gi'")
+        return value
+
     @property
     def memory_mib(self) -> int:
-        """`mem` in MiB. Raises SettingsError for what is no Kubernetes quantity."""
+        """`mem` in MiB."""
         match = _QUANTITY.match(self.mem)
-        if not match:
-            raise SettingsError(f"resources: mem={self.mem!r} is no quantity of memory; write it like '512Mi' or '2Gi'")
+        assert match is not None  # noqa: S101 - validated
         return max(1, int(float(match[1]) * _BYTES_PER_UNIT[match[2]]) // 2**20)
 
 
@@ -98,7 +107,19 @@ class Settings(Value):
         if value is None or isinstance(value, dict | Resources):
             return value
         names = ("cpu", "mem", "gpu", "ephemeral_storage")
-        return {name: getattr(value, name) for name in names if getattr(value, name, None) is not None}
+        if not all(hasattr(value, name) for name in names):
+            raise ValueError(f"{value!r} is no Resources; pass flytekit.Resources(cpu='1', mem='2Gi'), or a mapping")
+        return {name: getattr(value, name) for name in names if getattr(value, name) is not None}
+
+    @field_validator("env_vars")
+    @classmethod
+    def _check_variables(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            if not _VARIABLE.match(name) or "\0" in text:
+                raise ValueError(f"{name!r} is no environment variable; use letters, digits and underscores")
+            if name in _SANDBOX_VARIABLES:
+                raise ValueError(f"{name} is set by the sandbox itself; choose another name")
+        return value
 
     @field_validator("secrets", mode="before")
     @classmethod

@@ -8,7 +8,7 @@ from flyteplugins_codegen.environment.layers import install
 from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, resolve
 from flyteplugins_codegen.environment.packages import requirements_of
 from flyteplugins_codegen.environment.system import missing_system_packages
-from flyteplugins_codegen.errors import PackageError
+from flyteplugins_codegen.errors import PackageError, SettingsError
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
 from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.run import Attempt, Run
@@ -31,11 +31,18 @@ def build_environment(run: Run) -> Run:
             lock = _resolved(run, last)
             install_for_tests(lock)
         except PackageError as error:
+            _blame_settings(run, error)
             note.detail = f"no such environment: {error.package or 'conflict'}"
             cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
             return with_last(run, report=TestReport(build_cause=cause), cause=cause)
         note.detail = _told(lock)
         return with_last(run, environment=lock)
+
+
+def _blame_settings(run: Run, error: PackageError) -> None:
+    """No candidate can mend what the agent's own settings ask for. Raises SettingsError where that is to blame."""
+    if error.package and error.package in run.settings.base_packages:
+        raise SettingsError(f"base_packages: {error}") from error
 
 
 def _resolved(run: Run, last: Attempt) -> EnvironmentLock:

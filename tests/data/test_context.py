@@ -95,6 +95,16 @@ def test_long_values_are_marked_with_their_true_length(tmp_path: Path) -> None:
     assert len(kept) + int(hidden) == 1234
 
 
+def test_the_first_lines_are_shown_as_they_are_written(tmp_path: Path) -> None:
+    lines = ["id;at;price", "00501;2024-01-01 00:30:00+01:00;1.50"]
+    text = build_context(
+        [profile_of(tmp_path, "\n".join([*lines, *["00502;2024-01-02 00:30:00+01:00;2.00"] * 5]))], 5
+    ).text
+    assert "It begins:" in text
+    assert all(line in text.split("\n") for line in lines)
+    assert "00501" not in build_context([profile_of(tmp_path, "\n".join(lines))], 0).text
+
+
 def test_shortening_twice_keeps_the_count_true() -> None:
     once = shorten("x" * 500, 200)
     twice = shorten(once, 40)

@@ -5,7 +5,6 @@ import pytest
 from pydantic import ValidationError
 
 from flyteplugins_codegen import AutoCoderAgent
-from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.models.settings import Resources, SecretReference, Settings
 
 
@@ -59,5 +58,17 @@ def test_memory_is_read_as_kubernetes_reads_it(mem, mib):
 
 
 def test_memory_that_is_no_quantity_is_refused():
-    with pytest.raises(SettingsError, match="'lots' is no quantity of memory"):
-        _ = Resources(mem="lots").memory_mib
+    with pytest.raises(ValidationError, match="'lots' is no quantity of memory"):
+        Resources(mem="lots")
+
+
+@pytest.mark.parametrize("resources", ["1Gi", 3, object()])
+def test_resources_of_another_kind_are_refused_and_not_ignored(resources):
+    with pytest.raises(ValidationError, match="is no Resources"):
+        AutoCoderAgent(model="openai/x", resources=resources)
+
+
+@pytest.mark.parametrize("name", ["", "A=B", "1X", "PATH", "PYTHONPATH"])
+def test_a_variable_that_no_solution_could_be_given_is_refused(name):
+    with pytest.raises(ValidationError, match="env_vars"):
+        AutoCoderAgent(model="openai/x", env_vars={name: "x"})
