@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from flyteplugins_codegen.sandbox.failure_text import decoded, failure_text, shortened, steady
@@ -38,3 +40,10 @@ def test_an_address_at_the_cut_is_made_steady_before_it_is_cut():
 
 def test_dropped_bytes_are_said():
     assert decoded(b"\xffabc", 7) == "\ufffdabc\n[7 more bytes were dropped]"
+
+
+@pytest.mark.parametrize("text", ["x" * 200_000, " " * 200_000 + "x", "/x" * 100_000])
+def test_a_long_text_takes_no_longer_than_it_is_long(text: str) -> None:
+    began = time.process_time()
+    steady(text)
+    assert time.process_time() - began < 2
