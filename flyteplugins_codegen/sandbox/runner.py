@@ -298,10 +298,6 @@ class Plugin:
             error = call.excinfo.value
             self._send("collect_failed", *self._describe(error.__cause__ or error))
 
-    def pytest_itemcollected(self, item: Any) -> None:
-        """Tell that a test was found."""
-        self._send("collected", "name", item.nodeid)
-
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Tell that a test starts, and give it an empty folder for its outputs."""
         self._send("started", "name", nodeid)
@@ -411,7 +407,7 @@ class Result:
     def fields(self) -> Told:
         """As the channel takes it."""
         outcome = self.outcome if "setup" in self.phases and "teardown" in self.phases else "missing"
-        return ("outcome", outcome, "seconds", f"{self.seconds:.6f}", *self.told)
+        return ("outcome", outcome, "seconds", f"{self.seconds:.4g}", *self.told)
 
     def _fail(self, outcome: str, told: Told) -> None:
         if self.outcome in ("passed", "skipped"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +19,7 @@ from flyteplugins_codegen.sandbox.suite_evidence import Evidence, read_evidence
 from flyteplugins_codegen.sandbox.suite_verdict import judge_suite, missing_tests
 
 _RUNNER: Final = Path(__file__).with_name("runner.py")
+_REPORT_KIB: Final = 16 << 10  # some 250 bytes for each test that passes
 _MAX_OUTPUT_CHARS: Final = 4_000
 
 
@@ -60,7 +61,11 @@ def run_suite(sandbox: Sandbox, job: SuiteJob) -> SuiteReport:
         tests=(*evidence.tests, *missing_tests(evidence, expected)),
         exit_code=evidence.exit_status,
         output=failure_text(evidence.output, _MAX_OUTPUT_CHARS),
-        cause=limit_cause(execution, job.limits, evidence.running) or judge_suite(evidence, expected, job.origin),
+        cause=(
+            limit_cause(execution, job.limits, evidence.running)
+            or _cut_cause(execution)
+            or judge_suite(evidence, expected, job.origin)
+        ),
         wall_s=execution.wall_s,
         isolation=execution.isolation,
     )
@@ -88,8 +93,15 @@ def _sandboxed(job: SuiteJob, nonce: str) -> Job:
         },
         env={**STEADY_ENVIRONMENT, **job.env},
         stdin=f"{nonce}\n".encode(),
-        limits=job.limits,
+        limits=replace(job.limits, stream_kib=max(job.limits.stream_kib, _REPORT_KIB)),
     )
+
+
+def _cut_cause(execution: Execution) -> Cause | None:
+    if not execution.stdout_cut:
+        return None
+    message = f"the report on the tests was cut after {len(execution.stdout) >> 10} KiB; have fewer tests or cases"
+    return Cause(kind="untrusted_report", message=message)
 
 
 def _check_environment(evidence: Evidence, execution: Execution) -> None:

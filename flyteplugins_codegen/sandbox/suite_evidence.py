@@ -76,8 +76,17 @@ def gather_evidence(records: Iterable[Mapping[str, Any]]) -> Evidence:
 def _records(lines: Iterable[str], nonce: str) -> Iterable[dict[str, Any]]:
     for line in lines:
         mark, _, text = line.partition(" ")
-        if mark == nonce:
-            yield json.loads(text)
+        if mark == nonce and (record := _parsed(text)) is not None:
+            yield record
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    """A record; None for a line that was cut, so that what it said, such as the end, was not said."""
+    try:
+        record = json.loads(text)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and "kind" in record else None
 
 
 def _name(record: Mapping[str, Any]) -> str:

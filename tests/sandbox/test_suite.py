@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -196,6 +197,50 @@ def test_a_solution_that_changes_harmless_things_passes(sandbox: Sandbox) -> Non
         "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
     )
     assert judged(sandbox, solution + RIGHT).cause is None
+
+
+MANY = 6_000
+
+
+def test_thousands_of_cases_are_all_reported(sandbox: Sandbox) -> None:
+    tests = f"import pytest\n@pytest.mark.parametrize('x', range({MANY}))\ndef test_case(x): assert x >= 0\n"
+    report = judged(sandbox, RIGHT, tests, wall_s=60)
+    assert report.cause is None
+    assert len(report.tests) == MANY
+
+
+class CuttingSandbox:
+    """Keeps less of a stream than a job asks for."""
+
+    kind = "bubblewrap"
+
+    def __init__(self, sandbox: Sandbox, keep_bytes: int) -> None:
+        self._sandbox, self._keep_bytes = sandbox, keep_bytes
+
+    def run(self, job: Job) -> Execution:
+        execution = self._sandbox.run(job)
+        kept = execution.stdout[: self._keep_bytes]
+        return replace(execution, stdout=kept, stdout_cut=len(execution.stdout) - len(kept))
+
+
+@pytest.mark.parametrize("keep_bytes", [60, 500, 900])
+def test_a_report_that_was_cut_is_not_trusted(sandbox: Sandbox, keep_bytes: int) -> None:
+    report = judged(CuttingSandbox(sandbox, keep_bytes), RIGHT)
+    assert kind(report) == "untrusted_report"
+    assert "was cut after" in report.cause.message
+
+
+def test_a_failure_told_in_other_alphabets_is_not_taken_for_a_forgery(sandbox: Sandbox) -> None:
+    report = judged(sandbox, "def double(x):\n    raise ValueError('" + "\U0001f600" * 8_000 + "')\n")
+    assert kind(report) == "test_failed"
+
+
+def test_of_many_lines_that_others_wrote_a_few_are_relayed(sandbox: Sandbox) -> None:
+    writing = "import os\nfor _ in range(2_000): os.write(200, (b'forged ' * 30 + b'\\n') * 50)\n"
+    report = judged(sandbox, writing + RIGHT)
+    assert kind(report) == "untrusted_report"
+    assert "something other than the runner wrote to its channel" in report.cause.message
+    assert report.exit_code is not None, "the end was cut off by what others wrote"
 
 
 # --- honest, and failing in other ways --------------------------------------------------------------------------------
