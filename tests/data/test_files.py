@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -100,3 +101,17 @@ def test_neither_files_nor_formats_nor_the_profile_module_load_a_data_library() 
         "assert not {'pandas', 'pyarrow', 'numpy', 'pandera'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "index", [pd.Index([1, 2], name="store"), pd.Index(["a", "b"]), pd.date_range("2024", periods=2)]
+)
+def test_an_index_that_would_be_lost_is_refused(index: Any, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"v": [1, 2]}, index=index)
+    with pytest.raises(SampleError, match=r"index would be lost.*reset_index"):
+        frame_to_file("sales", frame, tmp_path)
+
+
+def test_the_index_that_a_filter_leaves_says_nothing_and_is_left_out(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"v": [1, 2, 3]})
+    assert frame_to_file("sales", frame[frame["v"] > 1], tmp_path).read_text() == "v\n2\n3\n"

@@ -93,3 +93,15 @@ def test_opening_a_model_imports_no_client():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == []
+
+
+def test_a_key_given_in_place_of_its_name_is_never_shown():
+    with pytest.raises(SettingsError, match="the NAME of an environment variable") as caught:
+        open_model(Settings(model="gpt-4.1", api_key="sk-proj-0123456789"))
+    assert "0123456789" not in str(caught.value)
+
+
+def test_an_address_with_a_password_is_refused_and_not_shown():
+    with pytest.raises(SettingsError, match="use api_key") as caught:
+        open_model(Settings(model="x", api_base="http://me:pa55word@127.0.0.1:9/v1"))
+    assert "pa55word" not in str(caught.value)

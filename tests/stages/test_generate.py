@@ -21,6 +21,7 @@ from flyteplugins_codegen.errors import (
     ProviderError,
     SampleError,
     SandboxUnavailableError,
+    SettingsError,
     TruncatedReplyError,
     UnknownModelError,
 )
@@ -182,6 +183,14 @@ def test_an_unknown_package_fails_the_candidate_and_a_repair_replaces_it(sales, 
     assert kinds(result) == ["package_unavailable", None]
     assert name in result.attempt_history[0].cause.message
     assert result.detected_packages == ["humanize"]
+
+
+def test_a_package_that_the_settings_ask_for_in_vain_is_no_candidates_fault(sales, cache):
+    with ModelServer({"SolutionReply": [solution()], "TestsReply": [suite()]}) as server:
+        agent = agent_for(server, base_packages=["no-such-distribution-of-anybody"])
+        with pytest.raises(SettingsError, match=r"base_packages: .*no-such-distribution-of-anybody"):
+            agent.generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
+        assert len(server.calls) == 2
 
 
 def test_a_syntax_error_goes_to_the_repair_as_the_parser_reports_it(sales, cache):
