@@ -9,7 +9,7 @@ from __future__ import annotations
 from flyteplugins_codegen.flyte.caching import runs_locally
 from flyteplugins_codegen.flyte.state import RunState
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, write_drafts, write_solution, write_tests
-from flyteplugins_codegen.store import ContentStore, digest
+from flyteplugins_codegen.store import ContentStore, digest, remembered
 from flyteplugins_codegen.syncing import run_blocking
 
 _KIND = "test-drafts"
@@ -21,7 +21,7 @@ def draft_solution(state: RunState) -> SolutionDraft:
     if not runs_locally():
         return run_blocking(write_solution(run.settings, run.request, run.context))
     solution, tests = run_blocking(write_drafts(run))
-    ContentStore().put(_KIND, digest(state), tests)
+    remembered(ContentStore(), _KIND, digest(state), TestsDraft, lambda: tests, reread=False)
     return solution
 
 

@@ -25,7 +25,8 @@ from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.interface import TypeName, input_types, output_types
 from flyteplugins_codegen.models.settings import CacheMode, Resources, SecretReference
-from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS
+from flyteplugins_codegen.sandbox.contract import INPUTS, OUTPUTS
+from flyteplugins_codegen.sandbox.launcher import command_line
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.store import digest
 
@@ -73,7 +74,7 @@ class SandboxTask(ContainerTask):
         super().__init__(
             name=bundle.name,
             image=bundle.image,
-            command=_command(bundle),
+            command=list(command_line(bundle.inputs, bundle.outputs)),
             inputs=OrderedDict((name, self._input(name, kind)) for name, kind in bundle.inputs.items()),
             outputs={name: PYTHON_TYPES[kind] for name, kind in bundle.outputs.items()},
             input_data_dir=INPUTS,
@@ -151,14 +152,6 @@ def _native(kind: TypeName, value: Any) -> Any:
 
 def _listed(declared: Mapping[str, TypeName]) -> str:
     return ", ".join(f"{name} ({kind})" for name, kind in declared.items()) or "none"
-
-
-def _command(bundle: SolutionBundle) -> list[str]:
-    command = ["python", f"{APP}/launcher.py"]
-    for option, declared in (("--input", bundle.inputs), ("--output", bundle.outputs)):
-        for name, kind in declared.items():
-            command += [option, f"{name}:{kind}"]
-    return [*command, f"{APP}/solution.py"]
 
 
 def _metadata(bundle: SolutionBundle, options: ExecutionOptions, cache: CacheMode) -> TaskMetadata:

@@ -35,11 +35,6 @@ def sample_paths(samples: Mapping[str, FlyteFile]) -> dict[str, Path]:
     return {name: Path(os.fspath(file)).absolute() for name, file in samples.items()}
 
 
-def without_messages(calls: Iterable[ModelCall]) -> tuple[ModelCall, ...]:
-    """The calls as the run accounts for them; what was said goes into a file."""
-    return tuple(call.model_copy(update={"messages": ()}) for call in calls)
-
-
 def write_calls(calls: Iterable[ModelCall]) -> FlyteFile:
     """The calls with their messages as a file of JSON lines.
 

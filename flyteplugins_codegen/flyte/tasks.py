@@ -23,13 +23,14 @@ from flyteplugins_codegen.flyte.caching import cached_by_code, choose_salt, runs
 from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
 from flyteplugins_codegen.flyte.readable import readable_errors
-from flyteplugins_codegen.flyte.state import RunState, read_calls, sample_paths, without_messages, write_calls
+from flyteplugins_codegen.flyte.state import RunState, read_calls, sample_paths, write_calls
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
 from flyteplugins_codegen.result import CodeGenEvalResult
 from flyteplugins_codegen.stages import build, context
 from flyteplugins_codegen.stages import repair as repairing
 from flyteplugins_codegen.stages import test as testing
+from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
 from flyteplugins_codegen.stages.loop import Driven, Finish, next_action
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job

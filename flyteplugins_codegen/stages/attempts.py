@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from flyteplugins_codegen.models.candidate import Candidate
@@ -24,8 +25,12 @@ def with_next(run: Run, action: ActionName, reason: str, candidate: Candidate) -
 
 def with_calls(run: Run, calls: tuple[ModelCall, ...]) -> Run:
     """The run with calls accounted for, without their messages: those travel beside the loop."""
-    accounted = tuple(call.model_copy(update={"messages": ()}) for call in calls)
-    return run.model_copy(update={"calls": (*run.calls, *accounted)})
+    return run.model_copy(update={"calls": (*run.calls, *without_messages(calls))})
+
+
+def without_messages(calls: Iterable[ModelCall]) -> tuple[ModelCall, ...]:
+    """The calls as a run accounts for them: without what was said."""
+    return tuple(call.model_copy(update={"messages": ()}) for call in calls)
 
 
 def add_packages(run: Run, action: AddPackages) -> Run:
