@@ -11,15 +11,15 @@ from typing import Final
 
 _LONGEST: Final = 2_000
 # From the start of a token only: tried from each of its characters, a long one would take its square in time.
-_TOKEN: Final = r"(?<![^\s'\"(])[^\s'\"(]*"
+_UP_TO_A_SLASH: Final = r"(?<![^\s'\"(])[^\s'\"(]*"
 _VOLATILE: Final = (
     (re.compile(r"\b0x(?:[0-9a-fA-F]{6,16}\b|[0-9a-fA-F]*\.\.\.)"), "0x..."),  # pytest cuts its summary's lines
     (re.compile(r"/tmp/pytest-of-[^/\s'\"]+/pytest-\d+"), "/tmp/tests"),  # noqa: S108  -- text, never a path of ours
-    (re.compile(_TOKEN + r"/tests-[a-z0-9_]{8}/t(?=[/\s'\")]|$)"), "/tmp/tests"),  # noqa: S108  -- the same
+    (re.compile(_UP_TO_A_SLASH + r"/tests-[a-z0-9_]{8}/t(?=[/\s'\")]|$)"), "/tmp/tests"),  # noqa: S108  -- the same
     (re.compile(r"/tmp/tmp[a-z0-9_]{8}"), "/tmp/tmp..."),  # noqa: S108  -- the same
-    (re.compile(_TOKEN + r"/((?:test_)?solution\.py|launcher\.py|runner\.py)\b"), r"/app/\1"),
-    (re.compile(_TOKEN + r"/(?:site|dist)-packages/"), ".../site-packages/"),
-    (re.compile(_TOKEN + r"/lib/python3\.\d+/"), ".../lib/python3/"),
+    (re.compile(_UP_TO_A_SLASH + r"/((?:test_)?solution\.py|launcher\.py|runner\.py)\b"), r"/app/\1"),
+    (re.compile(_UP_TO_A_SLASH + r"/(?:site|dist)-packages/"), ".../site-packages/"),
+    (re.compile(_UP_TO_A_SLASH + r"/lib/python3\.\d+/"), ".../lib/python3/"),
     (re.compile(r"(?<![ \t])[ \t]+$", re.MULTILINE), ""),
     (re.compile(r"\bin \d+\.\d+s\b( \(\d+:\d\d:\d\d\))?"), "in ...s"),
 )
