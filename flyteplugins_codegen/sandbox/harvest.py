@@ -85,7 +85,7 @@ def take_outputs(root: int, job: Job, folder: Path) -> Harvest:
     declared = () if isinstance(job.outputs, Everything) else job.outputs
     taker = _Taker(root, job.limits, folder)
     try:
-        names = declared or taker.scan(root)
+        names = taker.scan(root) if isinstance(job.outputs, Everything) else declared
     except _ExceededError as error:
         return Harvest(refused={OUTPUTS: str(error)}, exceeded=True)
     taken = {name: taker.try_take(name) for name in names}

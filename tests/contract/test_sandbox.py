@@ -250,6 +250,12 @@ def test_declared_outputs_are_taken_and_the_missing_named(sandbox, tmp_path):
     assert (blob.size_bytes, blob.is_directory, blob.read_bytes(3)) == (len(data), False, b"\0\1\2")
 
 
+def test_of_a_job_without_outputs_nothing_is_taken(sandbox):
+    execution = sandbox.run(job("(OUT / 'a').write_text('x'); (OUT / 'l').symlink_to('a')", outputs=()))
+    assert execution.exit_code == 0
+    assert (execution.outputs, execution.missing_outputs, execution.refused_outputs) == ({}, (), {})
+
+
 def test_all_outputs_are_taken_when_asked_for(sandbox):
     execution = sandbox.run(job("[(OUT / n).write_text(n) for n in 'abc']", outputs=ALL))
     assert {name: output.read_bytes(9) for name, output in execution.outputs.items()} == {
