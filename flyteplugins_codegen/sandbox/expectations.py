@@ -32,9 +32,9 @@ def expect_outputs(
 
     ints, bools and texts (trimmed) are compared exactly and by type: `True` is not 1. Floats agree within 1e-9 of the
     larger, or 1e-12; NaN equals NaN. A datetime is expected as RFC 3339 text, a timedelta as a Go duration; both are
-    compared as instants and durations. A file is expected as its text, newlines at the end not counted, or as
-    `{"base64": ...}`, byte by byte; a directory as a mapping of file names to such. `outputs` have been checked to be
-    of their types.
+    compared as instants and durations. A file is expected as its text, the first 4096 newlines at the end not counted,
+    or as `{"base64": ...}`, byte by byte; a directory as a mapping of file names to such. `outputs` have been checked
+    to be of their types.
 
     Raises:
         KeyError: `expected` names an output that is not among `outputs` or `types`.
@@ -60,13 +60,13 @@ def _difference(output: Output, wanted: JsonValue, type_name: TypeName) -> str |
 
 def _expected_value(wanted: JsonValue, type_name: TypeName) -> Any:
     """The example's value as the type's own; one that cannot be is left as it is, and equals nothing."""
-    if type_name == "float" and isinstance(wanted, int) and not isinstance(wanted, bool):
-        return float(wanted)
-    if isinstance(wanted, str) and type_name in {"datetime", "timedelta", "float"}:
-        try:
+    try:
+        if type_name == "float" and isinstance(wanted, int) and not isinstance(wanted, bool):
+            return float(wanted)
+        if isinstance(wanted, str) and type_name in {"datetime", "timedelta", "float"}:
             return parse_value(wanted, type_name)
-        except ValueError:
-            return wanted
+    except (ValueError, OverflowError):
+        return wanted
     return wanted.strip() if isinstance(wanted, str) else wanted
 
 
@@ -102,8 +102,7 @@ def _file_difference(output: Output, name: str, wanted: JsonValue) -> str | None
         return _bytes_difference(output.files[name], base64.b64decode(str(wanted["base64"])))
     if not isinstance(wanted, str):
         return f"expected {_shown(wanted)}, which is no text; found a file"
-    # As much of the file as can be equal to what is wanted, and a little more to show.
-    return _text_difference(_beginning(output.files[name], len(wanted.encode()) + _SPARE_BYTES), wanted)
+    return _text_difference(output.files[name], wanted.encode(errors="surrogatepass"))
 
 
 def _beginning(path: Path, limit: int) -> bytes:
@@ -119,18 +118,20 @@ def _bytes_difference(path: Path, wanted: bytes) -> str | None:
     return f"expected {len(wanted)} bytes, found {path.stat().st_size}; they differ from byte {place} on"
 
 
-def _text_difference(content: bytes, wanted: str) -> str | None:
-    found = content.decode(errors="replace").rstrip("\n")
-    expected = wanted.rstrip("\n")
+def _text_difference(path: Path, wanted: bytes) -> str | None:
+    # As much of the file as can be equal to what is wanted, and a little more to show.
+    limit = len(wanted) + _SPARE_BYTES
+    found, expected = _beginning(path, limit).rstrip(b"\n"), wanted.rstrip(b"\n")
     if found == expected:
-        return None
-    lines = zip_longest(expected.split("\n"), found.split("\n"))
+        size = path.stat().st_size
+        return f"expected {len(wanted)} bytes, found {size}; it goes on after the text" if size > limit else None
+    lines = zip_longest(expected.split(b"\n"), found.split(b"\n"))
     number, (line, other) = next((n, pair) for n, pair in enumerate(lines, 1) if pair[0] != pair[1])
     return f"line {number}: expected {_shown_line(line)}, found {_shown_line(other)}"
 
 
-def _shown_line(line: str | None) -> str:
-    return "no such line" if line is None else _shown(line)
+def _shown_line(line: bytes | None) -> str:
+    return "no such line" if line is None else _shown(line.decode(errors="backslashreplace"))
 
 
 def _shown(value: object) -> str:

@@ -272,6 +272,7 @@ def test_what_is_equal_by_value_is_as_expected(left: Mapping[str, Output], name:
         ("n", "7", "expected '7', found 7"),
         ("x", 2.5 + 1e-8, "found 2.5"),
         ("y", 1.0, "found nan"),
+        ("x", 10**400, "found 2.5"),
         ("b", 1, "expected 1, found True"),
         ("s", "Hi", "expected 'Hi', found 'hi'"),
         ("t", "2024-01-31T08:00:00Z", "found '2024-01-31T06:00:00Z'"),
@@ -289,6 +290,22 @@ def test_what_differs_is_shown_with_both_sides(left: Mapping[str, Output], name:
     cause = expect_outputs(left, {name: expected}, TYPES)
     assert cause is not None
     assert (cause.kind, cause.subject) == ("wrong_output", name)
+    assert told in cause.message
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "told"),
+    [
+        (b"abc" + b"\n" * 5_000 + b"JUNK", "abc", "expected 3 bytes, found 5007; it goes on after the text"),
+        (b"a\xff\n", "a\ufffd", "line 1: expected 'a\ufffd', found 'a\\\\xff'"),
+        (b"a", "a\ud800", "line 1"),
+    ],
+)
+def test_a_file_is_equal_to_its_text_alone(tmp_path: Path, content: bytes, expected: str, told: str) -> None:
+    (tmp_path / "f").write_bytes(content)
+    output = Output("f", is_directory=False, size_bytes=len(content), files={"f": tmp_path / "f"})
+    cause = expect_outputs({"f": output}, {"f": expected}, {"f": "file"})
+    assert cause is not None
     assert told in cause.message
 
 
