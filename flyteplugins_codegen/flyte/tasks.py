@@ -175,7 +175,9 @@ def write_tests(state: RunState) -> TestsWritten:
     return TestsWritten(accounted, write_calls(written.calls))
 
 
-@task(cache=cached_by_code("environment"))
+# Not in Flyte's cache: that would keep a build that failed, after the package is there and under another index.
+# `resolve` remembers locks by index settings, and never a failure: doing this anew takes milliseconds on this machine.
+@task
 @readable_errors
 def build_environment(state: RunState) -> RunState:
     """Resolve what the newest candidate needs."""

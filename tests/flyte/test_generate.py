@@ -66,7 +66,9 @@ def test_a_first_answer_that_is_right_takes_two_calls_and_leaves_a_folder_that_r
     assert again.stdout.splitlines()[-1] == "5", again.stderr
 
 
-def test_a_killed_run_goes_on_where_it_was_and_an_identical_one_does_nothing_anew(pyflyte: Any, table: Path) -> None:
+def test_a_killed_run_goes_on_where_it_was_and_an_identical_one_only_looks_its_locks_up(
+    pyflyte: Any, table: Path
+) -> None:
     script = {"SolutionReply": [job.solution(0)], "TestsReply": [job.TESTS], "RepairReply": [job.repair(0, 1)]}
     with ModelServer(script) as server:
         command = arguments(server, "killed", table)
@@ -90,8 +92,22 @@ def test_a_killed_run_goes_on_where_it_was_and_an_identical_one_does_nothing_ane
         repeated = pyflyte.run(*command)
         assert repeated.returncode == 0, repeated.stderr
         assert asked(server) == calls
-        assert stages_in(repeated.stderr) == []
+        assert stages_in(repeated.stderr) == ["build environment"] * 2
         assert folder_told(repeated) == folder_told(resumed)
+
+
+def test_a_build_that_failed_is_tried_again_by_the_next_run(pyflyte: Any, table: Path) -> None:
+    solution = {**job.solution(), "packages": ["six"]}
+    with ModelServer({"SolutionReply": [solution], "TestsReply": [job.TESTS]}) as server:
+        command = arguments(server, "built again", table, "--max_iterations", "1")
+        pyflyte.environment["UV_EXCLUDE_NEWER"] = "2001-01-01"
+        failed = pyflyte.run(*command)
+        assert failed.returncode == 1
+        assert "no such environment" in failed.stderr
+        del pyflyte.environment["UV_EXCLUDE_NEWER"]
+        done = pyflyte.run(*command)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert asked(server) == {"SolutionReply": 1, "TestsReply": 1}
 
 
 def test_a_run_without_success_fails_with_one_message_and_leaves_the_last_candidate(pyflyte: Any, table: Path) -> None:
