@@ -17,7 +17,8 @@ _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _Sizes: TypeAlias = Mapping[str, int]
 
 _MAX_CASES = 10_000
-_ASSERTING_CONTEXTS = frozenset({"raises", "warns", "deprecated_call", "fail"})
+_ASSERTING_CONTEXTS = frozenset({"raises", "warns", "deprecated_call"})
+_FAILING = frozenset({"pytest.fail", "self.fail"})
 
 
 def declared_tests(source: str) -> tuple[str, ...]:
@@ -35,9 +36,10 @@ def declared_tests(source: str) -> tuple[str, ...]:
 
 
 def asserts_something(source: str) -> bool:
-    """Whether any test can fail by a check of its own: an `assert`, `pytest.raises`, or a method of unittest.
+    """Whether any test can fail by a check of its own: an `assert`, `pytest.raises` or a method of unittest.
 
-    Raises SyntaxError for text that is not Python.
+    An `assert` of a constant that is true checks nothing; `assert False` stands where a test must not come to, as
+    `pytest.fail` does. Raises SyntaxError for text that is not Python.
     """
     return any(_is_check(node) for node in ast.walk(parse_module(source)))
 
@@ -159,8 +161,12 @@ def _last_name(node: ast.expr) -> str:
 
 def _is_check(node: ast.AST) -> bool:
     if isinstance(node, ast.Assert):
-        return True
+        return not (isinstance(node.test, ast.Constant) and node.test.value)
     if not isinstance(node, ast.Call):
         return False
     name = _last_name(node)
-    return name in _ASSERTING_CONTEXTS or name.startswith(("assert", "fail"))
+    return name in _ASSERTING_CONTEXTS or name.startswith("assert") or _is_failing(node.func)
+
+
+def _is_failing(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and ast.unparse(function) in _FAILING

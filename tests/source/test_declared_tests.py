@@ -131,11 +131,16 @@ def test_text_that_is_no_python_is_a_syntax_error(source: str) -> None:
         "self.assertEqual(f(), 1)",
         "numpy.testing.assert_allclose(f(), 1)",
         "pytest.fail('no')",
+        "self.fail('no')",
+        "assert False, 'f did not raise'",
     ],
 )
 def test_a_check_is_seen(body: str) -> None:
     assert asserts_something(f"def test_a():\n    {body}")
 
 
-def test_calling_alone_is_no_check() -> None:
-    assert not asserts_something("def test_a():\n    f()\n    print(f())")
+@pytest.mark.parametrize(
+    "body", ["f()\n    print(f())", "assert True", "assert 1, f()", "assert 'f works'", "failover(f())", "f.fail()"]
+)
+def test_what_cannot_fail_of_itself_is_no_check(body: str) -> None:
+    assert not asserts_something(f"def test_a():\n    {body}")
