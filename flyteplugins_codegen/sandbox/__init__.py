@@ -1,4 +1,4 @@
-"""Where untrusted code runs: the contract, limits, one file per backend, the warm workers, verdicts."""
+"""Where untrusted code runs: the contract, limits, one file per backend, what is told of a run, verdicts."""
 
 from __future__ import annotations
 

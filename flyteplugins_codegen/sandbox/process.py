@@ -17,7 +17,7 @@ _POLL_S = 0.02  # where the system has no descriptor for a process's end (macOS)
 
 
 class Watch:
-    """A process and the pipes that it writes to. `report` is the pipe of our `init`."""
+    """A process and the pipes that it writes to. `report` is the pipe of our reaper."""
 
     def __init__(self, process: Popen[bytes], stdout: Stream, stderr: Stream, report: Stream) -> None:
         self.process = process

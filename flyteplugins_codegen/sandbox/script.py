@@ -23,6 +23,7 @@ from flyteplugins_codegen.sandbox.limit_causes import limit_cause
 from flyteplugins_codegen.sandbox.outputs import Output
 from flyteplugins_codegen.sandbox.python_errors import exception_cause, syntax_cause
 from flyteplugins_codegen.sandbox.script_outputs import output_cause, summarise_outputs
+from flyteplugins_codegen.sandbox.signal_names import signal_name
 from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
 
 _FOUND_THERE: Final = re.compile(r"^(?:launcher: )?output .*; found there: ('.*)$", re.MULTILINE)
@@ -140,13 +141,9 @@ def _names_found(stderr: str) -> list[str]:
 
 def _ending(execution: Execution) -> str:
     if execution.signal is not None:
-        return f"the script was ended by {_signal_name(execution.signal)}"
+        return f"the script was ended by {signal_name(execution.signal)}"
     code = execution.exit_code or 0
     # A shell's convention, which the launcher keeps: 128 and the signal that ended the script.
     if code - 128 in set(signal.Signals):
-        return f"the script was ended by {_signal_name(code - 128)} (status {code})"
+        return f"the script was ended by {signal_name(code - 128)} (status {code})"
     return f"the script ended with exit status {code}"
-
-
-def _signal_name(number: int) -> str:
-    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"

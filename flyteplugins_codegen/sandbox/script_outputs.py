@@ -35,7 +35,7 @@ def output_cause(execution: Execution, declared: Mapping[str, TypeName], present
     `present` are the names that were there, for the message only.
     """
     for name, type_name in declared.items():
-        refused = execution.refused_outputs.get(name) or execution.refused_outputs.get("")
+        refused = execution.refused_outputs.get(name)
         if name in execution.outputs:
             flaw = _flaw(execution.outputs[name], type_name)
         elif refused:

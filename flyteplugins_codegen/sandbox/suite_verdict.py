@@ -8,7 +8,6 @@ failure, or a suite could pass by omission.
 
 from __future__ import annotations
 
-import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from typing import Final
 from flyteplugins_codegen.models.report import Cause, SuiteOrigin, TestOutcome
 from flyteplugins_codegen.sandbox.failure_text import shortened
 from flyteplugins_codegen.sandbox.python_errors import missing_module_cause
+from flyteplugins_codegen.sandbox.signal_names import signal_name
 from flyteplugins_codegen.sandbox.suite_evidence import Evidence, Failure
 
 _ALL_PASSED: Final = 0
@@ -113,7 +113,7 @@ def _ended_early(charge: Charge) -> Cause | None:
         return None
     where = f"while {evidence.running} was running" if evidence.running else "before the tests had ended"
     if evidence.exit_status is not None and evidence.exit_status < 0:
-        ended = f"the process was ended by {_signal_name(-evidence.exit_status)} {where}"
+        ended = f"the process was ended by {signal_name(-evidence.exit_status)} {where}"
         return Cause(kind="exception", subject=evidence.running, message=f"{ended}\n{evidence.output[-500:]}".strip())
     if evidence.ended is None:
         return _untrusted(
@@ -122,10 +122,6 @@ def _ended_early(charge: Charge) -> Cause | None:
             evidence.running,
         )
     return _untrusted(f"the tests ended with status {evidence.ended}, their process with {evidence.exit_status}")
-
-
-def _signal_name(number: int) -> str:
-    return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
 
 
 def _nothing_ran(charge: Charge) -> Cause | None:
