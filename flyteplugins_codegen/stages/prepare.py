@@ -16,6 +16,7 @@ from flyteplugins_codegen.models.interface import TypeName, check_name, input_ty
 from flyteplugins_codegen.models.request import Request, Sample
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.opening import open_sandbox
+from flyteplugins_codegen.source.declared_tests import declared_tests
 from flyteplugins_codegen.stages.examples import Interface, checked_examples
 from flyteplugins_codegen.store import cache_dir
 
@@ -100,8 +101,10 @@ def _sample_path(name: str, value: Any) -> Path:
         raise SampleError(
             f"sample {name!r}: {type(value).__name__} is not supported; pass a path, a FlyteFile or a pandas DataFrame"
         )
+    if isinstance(value, str) and "://" in value:
+        raise SampleError(f"sample {name!r}: {value!r} is no path on this machine; pass FlyteFile({value!r})")
     # A FlyteFile is a path-like that downloads itself when it is asked for its path.
-    return Path(os.fspath(value)).absolute()
+    return Path(os.fspath(value)).expanduser().absolute()
 
 
 def _all_inputs(samples: Sequence[Sample], declared: Mapping[str, Any]) -> dict[str, TypeName]:
@@ -126,3 +129,8 @@ def _check_tests(tests: str | None) -> None:
         where = f"line {line}: {text!r}" if line else "the text"
         message = getattr(error, "msg", str(error))
         raise RequestError(f"tests: {message} at {where}; pass the source of a pytest module") from error
+    if not declared_tests(tests):
+        raise RequestError(
+            f"tests: no test is declared in {tests[:80]!r}, no function named test_*; pass the source of a pytest "
+            "module, read from its file: Path(...).read_text()"
+        )

@@ -97,7 +97,7 @@ def test_opening_a_model_imports_no_client():
 
 def test_a_key_given_in_place_of_its_name_is_never_shown():
     with pytest.raises(SettingsError, match="the NAME of an environment variable") as caught:
-        open_model(Settings(model="gpt-4.1", api_key="sk-proj-0123456789"))
+        open_model(Settings(model="gpt-4.1", api_key="key-0123456789"))
     assert "0123456789" not in str(caught.value)
 
 

@@ -109,6 +109,19 @@ def test_a_request_by_which_nothing_could_be_judged_is_refused(sample):
     assert prepared(**arguments | {"skip_tests": False})
 
 
+@pytest.mark.parametrize("tests", ["tests/test_mine.py", "x = 1\n", "def check(): assert 1\n", ""])
+def test_tests_that_declare_none_are_refused_before_anything_is_spent(tests):
+    with pytest.raises(RequestError, match=r"tests: no test is declared .*read_text"):
+        prepared(tests=tests)
+
+
+def test_an_address_is_no_path_and_the_home_folder_is_one(sample, monkeypatch):
+    with pytest.raises(SampleError, match=r"pass FlyteFile\('s3://bucket/rain\.csv'\)"):
+        prepared(samples={"rain": "s3://bucket/rain.csv"})
+    monkeypatch.setenv("HOME", str(sample.parent))
+    assert prepared(samples={"rain": "~/rain.csv"}).samples["rain"] == sample
+
+
 def test_an_empty_prompt_is_refused():
     with pytest.raises(RequestError, match="prompt is empty"):
         prepared(prompt=" \n")
