@@ -126,7 +126,7 @@ def test_a_child_that_holds_the_streams_does_not_hold_the_result(sandbox):
 def test_a_program_that_uses_up_its_cpu_time_has_timed_out(sandbox):
     execution = sandbox.run(job("while True: pass", limits=Limits(wall_s=20, cpu_s=1)))
     assert execution.status == "timed_out"
-    assert 0.9 < execution.cpu_s < 3
+    assert 0.5 < execution.cpu_s < 3
 
 
 def test_a_command_that_is_not_there_is_the_sandboxs_failure(sandbox):
