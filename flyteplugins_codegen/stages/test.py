@@ -55,7 +55,13 @@ def run_tests(run: Run, samples: Mapping[str, Path]) -> Run:
     if last.environment is None:
         raise CodegenError(f"attempt {last.number} has no environment; build_environment comes first")
     with stage("run tests") as note:
-        report = remember(run.settings, _REPORTS, _key(run, last.environment), TestReport, lambda: _judge(run, samples))
+        try:
+            key = _key(run, last.environment)
+            report = remember(run.settings, _REPORTS, key, TestReport, lambda: _judge(run, samples))
+        except PackageError as error:
+            # Of a test's import. Not remembered: the index may hold it tomorrow.
+            cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
+            report = TestReport(build_cause=cause)
         note.detail = _told(report)
         return with_last(run, report=report, cause=report.causes[0] if report.causes else None)
 
@@ -84,11 +90,7 @@ def _judge(run: Run, samples: Mapping[str, Path]) -> TestReport:
     if flaw is not None:
         return TestReport(build_cause=flaw)
     with ExitStack() as stack:
-        try:
-            bench = stack.enter_context(_opened(run))
-        except PackageError as error:
-            cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
-            return TestReport(build_cause=cause)
+        bench = stack.enter_context(_opened(run))
         pool = stack.enter_context(ThreadPoolExecutor(_WORKERS))
         scripts = [pool.submit(case) for case in _script_cases(run, samples, bench)]
         suites = [pool.submit(case) for case in _suite_cases(run, bench)]

@@ -193,6 +193,17 @@ def test_a_package_that_the_settings_ask_for_in_vain_is_no_candidates_fault(sale
         assert len(server.calls) == 2
 
 
+def test_tests_that_import_an_unknown_package_are_repaired(sales, cache):
+    script = {
+        "SolutionReply": [solution()],
+        "TestsReply": [suite("import no_such_module_of_anybody\n" + TESTS)],
+        "RepairReply": [repair("test_error", test_code=TESTS)],
+    }
+    result, _ = generate(script, sales)
+    assert kinds(result) == ["package_unavailable", None]
+    assert len(list(cache.glob("reports/*/*.json"))) == 1
+
+
 def test_a_syntax_error_goes_to_the_repair_as_the_parser_reports_it(sales, cache):
     script = {
         "SolutionReply": [solution(GOOD.replace("def compute(path):", "def compute(path:"))],
