@@ -32,20 +32,19 @@ def render_containerfile(
     lock: EnvironmentLock,
     python_version: str | None = None,
     base_image: str | None = None,
-    system_packages: Sequence[str] = (),
     launcher_arguments: Sequence[str] = (),
 ) -> str:
     """The Containerfile of a solution; beside it lie `requirements.txt` (the lock's), `launcher.py`, `solution.py`.
 
-    What changes least comes first, so that a changed solution rebuilds one small layer. `system_packages` join
-    the lock's. The base image, `python:<version>-slim` unless one is given, needs `python` with pip, and apt for system
+    What changes least comes first, so that a changed solution rebuilds one small layer.
+    The base image, `python:<version>-slim` unless one is given, needs `python` with pip, and apt for system
     packages; a distribution's own Python will do.
     Raises SettingsError for a base image or version that cannot be one, PackageError for a system package.
     """
     base = base_image or f"python:{checked_version(python_version or lock.python)}-slim"
     if not _IMAGE.match(base):
         raise SettingsError(f"base image {base!r} is no image reference; write one such as 'python:3.11-slim'")
-    system = sorted({check_system_name(name) for name in (*lock.system_packages, *system_packages)})
+    system = sorted({check_system_name(name) for name in lock.system_packages})
     steps = [f"FROM {base}", _system_step(system), _packages_step(lock), *_solution_steps(launcher_arguments)]
     return "\n".join(step for step in steps if step) + "\n"
 

@@ -83,10 +83,9 @@ def _lock(requirements: Sequence[str], system: tuple[str, ...], pins: str, versi
     )
 
 
-def read_lock(requirements: str, *, python: str | None = None, system_packages: Iterable[str] = ()) -> EnvironmentLock:
-    """The lock that a `requirements.txt` of a solution folder was written from; `packages` is not in the file.
+def read_lock(requirements: str, *, python: str | None = None) -> EnvironmentLock:
+    """The lock that a solution folder's `requirements.txt` was written from; the names asked for are not in the file.
 
     Raises SettingsError when `python` is no version.
     """
-    system = tuple(sorted(frozenset(map(check_system_name, system_packages))))
-    return _lock((), system, requirements, python_version(python))
+    return _lock((), (), requirements, python_version(python))

@@ -75,8 +75,8 @@ def test_arguments_reach_the_launcher_as_they_are():
     assert json.loads(entry)[2:] == list(arguments)
 
 
-def test_base_image_version_and_further_system_packages_are_taken():
-    text = render_containerfile(LOCK, "3.12", system_packages=["curl", "libgomp1"])
+def test_base_image_version_and_system_packages_are_taken():
+    text = render_containerfile(LOCK.model_copy(update={"system_packages": ("curl", "libgomp1")}), "3.12")
     assert text.startswith("FROM python:3.12-slim\n")
     assert "recommends curl libgomp1 " in text
     assert render_containerfile(LOCK, None, "localhost:5000/base/py:1@sha256:" + "a" * 64).startswith("FROM localhost")
@@ -92,7 +92,7 @@ def test_a_version_or_a_system_package_that_would_add_a_line_is_refused():
     with pytest.raises(SettingsError):
         render_containerfile(LOCK, "3.11\nRUN id")
     with pytest.raises(PackageError):
-        render_containerfile(LOCK, system_packages=["curl && id"])
+        render_containerfile(LOCK.model_copy(update={"system_packages": ("curl && id",)}))
 
 
 @pytest.mark.parametrize(
