@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
+from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.sandbox.folders import is_reachable, require_input
 
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
@@ -76,6 +77,15 @@ def is_readable(path: Path) -> bool:
     mode = path.lstat().st_mode
     wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
     return stat.S_ISLNK(mode) or mode & wanted == wanted
+
+
+def require_readable(folder: Path) -> None:
+    """Raise SandboxError where another user could not read this folder. Only its first level is looked at."""
+    for path in (folder, *folder.iterdir()):
+        if not path.name.startswith(".") and not is_readable(path):  # an installer's lock may be its own
+            raise SandboxError(
+                f"a sandboxed job runs as another user, and {path} is closed to others; chmod -R o+rX {folder}"
+            )
 
 
 def copy_openly(path: Path, target: Path) -> None:
