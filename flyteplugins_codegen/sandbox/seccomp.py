@@ -76,6 +76,7 @@ _RULES: Final = (
     _Rule(_REFUSE, "clone", (_unless(0, 0, mask=_CLONE_NEW),)),
     _Rule(_REFUSE, "personality", (_unless(0, 0, 0xFFFFFFFF),)),  # the usual one, and asking which it is
     _Rule(_REFUSE, "prctl", (_Condition(0, (22,)),)),  # PR_SET_SECCOMP
+    _Rule(_REFUSE, "prlimit64", (_unless(0, 0),)),  # of others: our own process 1 may run as the same user
     _Rule(_REFUSE, "ioctl", (_Condition(1, _TERMINAL_INPUT),)),
     _Rule(_NO_FAMILY, "socket", (_unless(0, _UNIX, _INET, _INET6, _NETLINK),)),
     _Rule(_REFUSE, "socket", (_INTERNET, _unless(1, _STREAM, _DATAGRAM, mask=_SOCKET_TYPE))),

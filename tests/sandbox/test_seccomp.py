@@ -51,7 +51,7 @@ def outcome(machine: str, name: str, *arguments: int) -> str:
 
 CONDITIONAL = {
     *("clone", "personality", "prctl", "ioctl", "socket", "socketpair", "setsockopt", "mknod", "mknodat", "chmod"),
-    *("fchmod", "fchmodat", "fchmodat2", "creat", "open", "openat"),
+    *("fchmod", "fchmodat", "fchmodat2", "creat", "open", "openat", "prlimit64"),
 }
 ABSENT = {"clone3", "openat2", "statmount", "listmount", "io_uring_setup", "io_uring_enter", "io_uring_register"}
 REFUSED = sorted(set(NUMBERS["x86_64"]) - CONDITIONAL - ABSENT)
@@ -72,6 +72,8 @@ ARGUMENTS = [
     ("personality", (1 << 32 | 0x0400000,), "EPERM"),
     ("prctl", (15,), "allowed"),
     ("prctl", (22, 2), "EPERM"),
+    ("prlimit64", (0, 7), "allowed"),  # what the C library's setrlimit is
+    *[("prlimit64", (pid, 7), "EPERM") for pid in (1, 4242, 1 << 32 | 1)],
     ("ioctl", (0, 0x5401), "allowed"),
     *[("ioctl", (0, code), "EPERM") for code in (0x5412, 0x541C, 0x541D, 0x5423, 1 << 32 | 0x5412)],
     *[
@@ -225,6 +227,7 @@ BY_NAME = {
     "klogctl": "-1, 0, 0",
     "personality": "0x40000",
     "prctl": "22, 0, 0, 0, 0",
+    "prlimit": "1, 7, 0, 0",
     "chmod": "b'/nowhere', 0o4755",
     "mknod": "b'/nowhere/x', 0o60600, 0",
     "ioctl": "0, 0x5412, b'x'",
