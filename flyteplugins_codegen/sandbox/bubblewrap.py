@@ -12,27 +12,30 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.sandbox import views
 from flyteplugins_codegen.sandbox.antechamber import UNPRIVILEGED_UID, Antechamber
+from flyteplugins_codegen.sandbox.census import Census
+from flyteplugins_codegen.sandbox.cgroups import Cgroup, CgroupRoots
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Execution, Job
 from flyteplugins_codegen.sandbox.ending import describe, failure_message, read_ending
 from flyteplugins_codegen.sandbox.folders import make_folder, temporary_folder
+from flyteplugins_codegen.sandbox.guards import guards_of
 from flyteplugins_codegen.sandbox.harvest import take_outputs
 from flyteplugins_codegen.sandbox.inputs import Files, is_readable
 from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
 from flyteplugins_codegen.sandbox.launch import START_S, Launch, open_pipe
 from flyteplugins_codegen.sandbox.pool import run_all
 from flyteplugins_codegen.sandbox.process import Watch
+from flyteplugins_codegen.sandbox.seccomp import seccomp_program
 
 _NAMESPACES = ("user", "mount", "pid", "network", "ipc", "uts", "cgroup-namespace")
 _PRIVILEGES = ("no-nested-user-namespace", "no-capabilities", "no-new-privileges", "private-root")
-_RLIMITS = ("rlimit-memory", "rlimit-processes", "rlimit-files")
+_RLIMITS = ("rlimit-processes", "rlimit-files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +47,17 @@ class Binary:
 
 
 class Bubblewrap:
-    """The sandbox of kind `bubblewrap`; with `shared=True` the one of kind `none`, which isolates nothing."""
+    """The sandbox of kind `bubblewrap`; with `shared=True` the one of kind `none`, which isolates nothing.
 
-    def __init__(self, binary: Binary, interpreter: Interpreter, *, shared: bool = False) -> None:
+    Without `cgroups`, memory and processes are limited by resource limits alone.
+    """
+
+    def __init__(
+        self, binary: Binary, interpreter: Interpreter, *, shared: bool = False, cgroups: CgroupRoots | None = None
+    ) -> None:
         self.kind = "none" if shared else "bubblewrap"
+        self._cgroups = cgroups
+        self._seccomp = None if shared else seccomp_program(os.uname().machine)
         self._interpreter = interpreter
         with ExitStack() as stack:
             self._folder = make_folder(stack)
@@ -63,12 +73,15 @@ class Bubblewrap:
 
     def run(self, job: Job) -> Execution:
         """Run one job to its end. Raises RequestError for an input that is not there."""
+        group = self._open_group(job)
         try:
             with ExitStack() as stack:
-                execution = self._run(job, stack)
+                if group:
+                    stack.enter_context(closing(group))
+                execution = self._run(job, group, stack)
         except OSError as error:  # this machine has no process, descriptor or disk to give
             execution = Execution(status="sandbox_error", message=str(error))
-        return replace(execution, isolation=self._isolation())
+        return replace(execution, isolation=self._isolation(group))
 
     def map(
         self, jobs: Iterable[Job], *, workers: int = 2, on_result: Callable[[int, Execution], None] | None = None
@@ -80,32 +93,55 @@ class Bubblewrap:
         """Remove what is kept for this sandbox."""
         self._stack.close()
 
-    def _isolation(self) -> tuple[str, ...]:
+    def _isolation(self, group: Cgroup | None) -> tuple[str, ...]:
         if self.kind == "none":
             return ("none",)
         unprivileged = ("unprivileged-uid",) if self._antechamber or os.geteuid() else ()
-        return (*_NAMESPACES, *_PRIVILEGES, *unprivileged, *_RLIMITS)
+        seccomp = ("seccomp",) if self._seccomp else ()
+        layers = group.layers if group else ()
+        memory = () if "cgroup-memory" in layers else ("rlimit-memory",)
+        return (*_NAMESPACES, *_PRIVILEGES, *unprivileged, *seccomp, *layers, *memory, *_RLIMITS)
 
-    def _run(self, job: Job, stack: ExitStack) -> Execution:
-        launch = Launch(stack, job.limits)
+    def _open_group(self, job: Job) -> Cgroup | None:
+        try:
+            return self._cgroups.open(job.limits) if self._cgroups else None
+        except OSError:  # the hierarchy was taken away, or is full: resource limits hold, and `isolation` says so
+            return None
+
+    def _run(self, job: Job, group: Cgroup | None, stack: ExitStack) -> Execution:
+        launch = Launch(stack, job.limits, group.layers if group else ())
         info, info_end = open_pipe(stack)
         watch = self._start(job, launch, info_end.fileno(), stack)
         if not watch.wait_ready(START_S):
             return Execution(status="sandbox_error", message=failure_message(watch, job))
         first = json.loads(info.read(4096))["child-pid"]
         outputs = _kept_open(stack, os.open(f"/proc/{first}/root{OUTPUTS}", os.O_RDONLY | os.O_DIRECTORY))
-        kill = partial(_kill, _kept_open(stack, os.pidfd_open(first)))
+        process = _kept_open(stack, os.pidfd_open(first))
+        if group:
+            group.add(first)
+        census = Census(first, self._sized_folders(first))
         launch.release()
         started = time.monotonic()
-        in_time = watch.wait_end(job.limits.wall_s, kill)
+        cut_short = watch.wait_end(job.limits.wall_s, guards_of(job.limits, group, census))
+        usage = (group or census).usage()
+        if cut_short:
+            _kill(process)
+        watch.wait_gone()
         wall_s = time.monotonic() - started
+        ending = read_ending(watch, cut_short).counted(usage)
         harvest = take_outputs(outputs, job, self._folder / "outputs")
         full = os.fstatvfs(outputs).f_bavail == 0
-        return replace(describe(job, watch, read_ending(watch, in_time=in_time), harvest, full=full), wall_s=wall_s)
+        return replace(describe(job, watch, ending, harvest, full=full), wall_s=wall_s)
+
+    def _sized_folders(self, first: int) -> list[str]:
+        private = () if self.kind == "none" else views.PRIVATE_FOLDERS
+        return [f"/proc/{first}/root{folder}" for folder in (OUTPUTS, *private)]
 
     def _start(self, job: Job, launch: Launch, info_end: int, stack: ExitStack) -> Watch:
         files = Files(stack, self._copies(stack))
         options = ["--info-fd", str(info_end), *self._options(job, files)]
+        if self._seccomp:
+            options += ["--seccomp", str(files.add_bytes(self._seccomp))]
         encoded = b"".join(os.fsencode(option) + b"\0" for option in options)  # keeps the options out of `ps`
         command = [*self._command, "--args", str(files.add_bytes(encoded)), "--"]
         command += launch.reaper_command(self._interpreter.executable, ENVIRONMENT / "reaper.py")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from io import FileIO
 from pathlib import Path
@@ -22,18 +22,22 @@ _REPORT_BYTES = 1 << 16
 
 
 class Launch:
-    """The two pipes between us and the reaper of one job, and the start of its process. `stack` ends and closes all."""
+    """The two pipes between us and the reaper of one job, and the start of its process. `stack` ends and closes all.
 
-    def __init__(self, stack: ExitStack, limits: Limits) -> None:
+    The reaper sets those limits that none of `layers` sets.
+    """
+
+    def __init__(self, stack: ExitStack, limits: Limits, layers: Collection[str] = ()) -> None:
         self._stack = stack
         self._limits = limits
+        self._rlimits = render_rlimits(limits, layers)
         self._report, self._report_end = open_pipe(stack)
         self._hold_end, self._hold = open_pipe(stack)
 
     def reaper_command(self, executable: Path, script: Path) -> list[str]:
         """The command that runs our reaper; the job's own command follows it."""
         channels = (str(self._report_end.fileno()), str(self._hold_end.fileno()))
-        return [str(executable), "-I", "-S", str(script), *channels, render_rlimits(self._limits), "--"]
+        return [str(executable), "-I", "-S", str(script), *channels, self._rlimits, "--"]
 
     def start(
         self,

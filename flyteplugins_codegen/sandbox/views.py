@@ -16,6 +16,9 @@ _JOB_UID = "1000"
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _USUALLY_LINKS = ("/bin", "/lib", "/lib32", "/lib64")
 
+PRIVATE_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108 - inside the sandbox
+"""The sized folders in memory that a job has beside its outputs."""
+
 Place = Callable[[Path], Path]
 """Where the user that bubblewrap runs as reaches a path of this machine."""
 

@@ -273,7 +273,7 @@ os.mkdir('/var/outputs/tree'); os.symlink(E['WRITABLE'], '/var/outputs/tree/out'
 
 def test_what_holds_is_said(sandbox, host):
     isolation = attempt(sandbox, host, "").isolation
-    assert {"user", "mount", "pid", "network", "unprivileged-uid", "rlimit-memory", "no-capabilities"} <= set(isolation)
+    assert {"user", "mount", "pid", "network", "unprivileged-uid", "seccomp", "no-capabilities"} <= set(isolation)
 
 
 def test_no_process_of_a_job_is_roots(sandbox):
