@@ -49,7 +49,7 @@ class Binary:
 class Bubblewrap:
     """The sandbox of kind `bubblewrap`; with `shared=True` the one of kind `none`, which isolates nothing.
 
-    Without `cgroups`, memory and processes are limited by resource limits alone.
+    Without `cgroups`, resource limits hold each process, and what all use together is measured.
     """
 
     def __init__(
@@ -57,7 +57,6 @@ class Bubblewrap:
     ) -> None:
         self.kind = "none" if shared else "bubblewrap"
         self._cgroups = cgroups
-        self._seccomp = None if shared else seccomp_program(os.uname().machine)
         self._interpreter = interpreter
         with ExitStack() as stack:
             self._folder = make_folder(stack)
@@ -97,7 +96,7 @@ class Bubblewrap:
         if self.kind == "none":
             return ("none",)
         unprivileged = ("unprivileged-uid",) if self._antechamber or os.geteuid() else ()
-        seccomp = ("seccomp",) if self._seccomp else ()
+        seccomp = ("seccomp",) if self._filter(group) else ()
         layers = group.layers if group else ()
         memory = () if "cgroup-memory" in layers else ("rlimit-memory",)
         return (*_NAMESPACES, *_PRIVILEGES, *unprivileged, *seccomp, *layers, *memory, *_RLIMITS)
@@ -111,7 +110,7 @@ class Bubblewrap:
     def _run(self, job: Job, group: Cgroup | None, stack: ExitStack) -> Execution:
         launch = Launch(stack, job.limits, group.layers if group else ())
         info, info_end = open_pipe(stack)
-        watch = self._start(job, launch, info_end.fileno(), stack)
+        watch = self._start(job, group, launch, info_end.fileno(), stack)
         if not watch.wait_ready(START_S):
             return Execution(status="sandbox_error", message=failure_message(watch, job))
         first = json.loads(info.read(4096))["child-pid"]
@@ -137,11 +136,17 @@ class Bubblewrap:
         private = () if self.kind == "none" else views.PRIVATE_FOLDERS
         return [f"/proc/{first}/root{folder}" for folder in (OUTPUTS, *private)]
 
-    def _start(self, job: Job, launch: Launch, info_end: int, stack: ExitStack) -> Watch:
+    def _filter(self, group: Cgroup | None) -> bytes | None:
+        if self.kind == "none":
+            return None
+        counted = group is not None and "cgroup-memory" in group.layers
+        return seccomp_program(os.uname().machine, memory_is_counted=counted)
+
+    def _start(self, job: Job, group: Cgroup | None, launch: Launch, info_end: int, stack: ExitStack) -> Watch:
         files = Files(stack, self._copies(stack))
         options = ["--info-fd", str(info_end), *self._options(job, files)]
-        if self._seccomp:
-            options += ["--seccomp", str(files.add_bytes(self._seccomp))]
+        if program := self._filter(group):
+            options += ["--seccomp", str(files.add_bytes(program))]
         encoded = b"".join(os.fsencode(option) + b"\0" for option in options)  # keeps the options out of `ps`
         command = [*self._command, "--args", str(files.add_bytes(encoded)), "--"]
         command += launch.reaper_command(self._interpreter.executable, ENVIRONMENT / "reaper.py")

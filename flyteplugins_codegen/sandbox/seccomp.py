@@ -93,6 +93,8 @@ _RULES: Final = (
     _Rule(_REFUSE, "openat", (_unless(2, 0, mask=_CREATES), _unless(3, 0, mask=_SET_ID))),
 )
 
+_KEEPS_MEMORY = _Rule(_ABSENT, "memfd_create shmget msgget semget")
+
 _Instruction: TypeAlias = tuple[int, int, int, int]
 """struct sock_filter: the code, how many instructions to skip if it is true and if it is false, and a constant."""
 
@@ -102,10 +104,11 @@ _FURTHEST = 255
 
 
 @cache
-def seccomp_program(machine: str) -> bytes | None:
+def seccomp_program(machine: str, *, memory_is_counted: bool = True) -> bytes | None:
     """The filter, an array of `struct sock_filter`, for a machine named as by `os.uname()`; None for an unknown one.
 
-    A call through another architecture's entry (32-bit programs) ends the process; a call of x32 does not exist.
+    A call through another architecture's entry (32-bit programs) ends the process; a call of x32 does not exist. Where
+    no control group counts a job's memory, it may keep none outside of its processes and folders.
     """
     if machine not in ARCHITECTURES:
         return None
@@ -114,7 +117,7 @@ def seccomp_program(machine: str) -> bytes | None:
         (_IF_EQUAL, 1, 0, ARCHITECTURES[machine]),
         (_RETURN, 0, 0, _KILL_PROCESS),
         (_LOAD, 0, 0, _NUMBER),
-        *_choose(_ranges(machine)),
+        *_choose(_ranges(machine, _RULES if memory_is_counted else (*_RULES, _KEEPS_MEMORY))),
     ]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
@@ -123,17 +126,14 @@ _Range: TypeAlias = tuple[int, tuple[_Rule, ...]]
 """The first number of a range, up to the next range's, and the rules of its system calls."""
 
 
-def _ranges(machine: str) -> list[_Range]:
-    numbers = NUMBERS[machine]
-    ruled = {numbers[name]: _rules_of(name) for name in numbers}
+def _ranges(machine: str, rules: tuple[_Rule, ...]) -> list[_Range]:
+    ruled = {
+        number: tuple(rule for rule in rules if name in rule.names.split()) for name, number in NUMBERS[machine].items()
+    }
     ruled[NEWEST + 1] = (_Rule(_ABSENT, ""),)
     starts = sorted({0, *ruled, *(number + 1 for number in ruled if number < NEWEST)})
     ranges = ((start, ruled.get(start, ())) for start in starts)
     return [next(same) for _, same in groupby(ranges, key=itemgetter(1))]
-
-
-def _rules_of(name: str) -> tuple[_Rule, ...]:
-    return tuple(rule for rule in _RULES if name in rule.names.split())
 
 
 def _choose(ranges: list[_Range]) -> list[_Instruction]:

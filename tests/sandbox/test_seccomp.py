@@ -53,8 +53,9 @@ CONDITIONAL = {
     *("clone", "personality", "prctl", "ioctl", "socket", "socketpair", "setsockopt", "mknod", "mknodat", "chmod"),
     *("fchmod", "fchmodat", "fchmodat2", "creat", "open", "openat", "prlimit64"),
 }
+KEEP_MEMORY = {"memfd_create", "shmget", "msgget", "semget"}
 ABSENT = {"clone3", "openat2", "statmount", "listmount", "io_uring_setup", "io_uring_enter", "io_uring_register"}
-REFUSED = sorted(set(NUMBERS["x86_64"]) - CONDITIONAL - ABSENT)
+REFUSED = sorted(set(NUMBERS["x86_64"]) - CONDITIONAL - ABSENT - KEEP_MEMORY)
 
 S_IFCHR, S_IFBLK, S_IFREG, S_IFIFO = 0o020000, 0o060000, 0o100000, 0o010000
 O_CREAT, O_TMPFILE, O_RDWR = 0o100, 0o20200000, 2
@@ -136,6 +137,15 @@ def test_a_call_that_no_job_needs_is_refused_whatever_its_arguments(machine):
         told = {name: outcome(machine, name, *arguments) for name in NUMBERS[machine]}
         assert {name for name in told if told[name] == "ENOSYS"} == ABSENT
         assert {name for name in REFUSED if name in told} <= {name for name in told if told[name] == "EPERM"}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_memory_outside_of_processes_and_folders_can_be_kept_only_where_it_is_counted(machine):
+    uncounted = seccomp_program(machine, memory_is_counted=False)
+    for name, number in NUMBERS[machine].items():
+        told = simulate(uncounted, number, (-1,) * 6, ARCHITECTURES[machine])
+        assert told == ("ENOSYS" if name in KEEP_MEMORY else outcome(machine, name, *(-1,) * 6))
+    assert {outcome(machine, name) for name in KEEP_MEMORY} == {"allowed"}
 
 
 @pytest.mark.parametrize(("name", "arguments", "expected"), ARGUMENTS)
