@@ -16,13 +16,13 @@ from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 
 from flyteplugins_codegen.sandbox.container_command import run_command
-from flyteplugins_codegen.sandbox.container_ending import describe
 from flyteplugins_codegen.sandbox.container_files import JOB, Files, Mount, Settings
-from flyteplugins_codegen.sandbox.container_frames import Frame, Talk, TalkEndedError
+from flyteplugins_codegen.sandbox.container_frames import Talk, TalkEndedError
 from flyteplugins_codegen.sandbox.container_hearing import Hearing, StuckError
 from flyteplugins_codegen.sandbox.container_image import Trial, container_name, put_reaper
 from flyteplugins_codegen.sandbox.container_outputs import take_handed
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, Everything, Execution, Job
+from flyteplugins_codegen.sandbox.ending import describe
 from flyteplugins_codegen.sandbox.folders import make_folder
 from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
 from flyteplugins_codegen.sandbox.launch import START_S
@@ -35,7 +35,7 @@ _ALWAYS = ("container", "mount", "pid", "network", "ipc", "uts")
 _PRIVILEGES = ("no-capabilities", "no-new-privileges", "private-root", "unprivileged-uid", "rlimit-files")
 _FILTER = "seccomp.bpf"
 _OF_ETC = ("passwd", "group", "hosts", "resolv.conf")
-_GONE_S = 20.0  # for the engine to remove an ended container
+_GONE_S = 10.0  # for the engine to remove an ended container
 _KILLED = 128 + 9
 
 
@@ -47,7 +47,8 @@ class Container:
     def __init__(self, trial: Trial, packages: tuple[Path, ...]) -> None:
         self._trial = trial
         self._interpreter = Interpreter(Path(trial.place.python), (), (), packages)
-        self._filter = seccomp_program(platform.machine())
+        self._memory_is_counted = "cgroup-memory" in trial.layers
+        self._filter = seccomp_program(platform.machine(), memory_is_counted=self._memory_is_counted)
         with ExitStack() as stack:
             self._folder = make_folder(stack)
             self._mounts = self._furnish()
@@ -94,22 +95,21 @@ class Container:
 
     def _run(self, job: Job, stack: ExitStack) -> Execution:
         talk = self._start(job, stack)
-        hearing = Hearing(talk, job.limits)
+        hearing = Hearing(talk, job)
         try:
-            first = hearing.wait_begun(START_S)
+            hearing.wait_begun(START_S)
         except TalkEndedError as error:
-            return _failed(talk.read_errors(START_S) or str(error))
-        if first.kind != b"R":
-            return _failed(_reason(first, job))
+            return Execution(status="sandbox_error", message=str(error))
         started = time.monotonic()
         try:
-            report = hearing.wait_ended()
+            ending = hearing.wait_ended()
             wall_s = time.monotonic() - started
             harvest = take_handed(hearing.outputs(), job, self._folder / "outputs")
         except TalkEndedError as error:
-            broken = self._broken(error, talk.process, talk.read_errors(_GONE_S))
-            return replace(broken, stdout=hearing.stdout, stderr=hearing.stderr, wall_s=time.monotonic() - started)
-        return replace(describe(job, hearing, report, harvest), wall_s=wall_s)
+            wall_s = time.monotonic() - started
+            stdout, stderr = hearing.stdout.kept, hearing.stderr.kept
+            return replace(self._broken_off(error, talk), stdout=stdout, stderr=stderr, wall_s=wall_s)
+        return replace(describe(job, hearing, ending, harvest, full=hearing.outputs_are_full), wall_s=wall_s)
 
     def _start(self, job: Job, stack: ExitStack) -> Talk:
         files = Files(self._folder)
@@ -132,8 +132,9 @@ class Container:
             env={**variables(ENVIRONMENT, package_places(self._interpreter)), **job.env},
             folder=APP,
             stdin=f"{JOB}/stdin" if job.stdin else "/dev/null",
-            rlimits=self._rlimits(job),
+            rlimits=render_rlimits(limits, self._trial.layers),
             seccomp=f"{ENVIRONMENT}/{_FILTER}" if self._filter else "",
+            own_group=self._memory_is_counted,
             wall_s=limits.wall_s,
             cpu_s=limits.cpu_s,
             stream_bytes=limits.stream_kib << 10,
@@ -141,13 +142,6 @@ class Container:
             output_files=limits.output_files,
             output_bytes=limits.output_mib << 20,
         )
-
-    def _rlimits(self, job: Job) -> str:
-        """Those per process that no limit of the container stands for."""
-        held = {"cgroup-memory": {"DATA", "AS"}, "cgroup-processes": {"NPROC"}}
-        left_out = set().union(*(names for layer, names in held.items() if layer in self._trial.layers))
-        limits = render_rlimits(job.limits).split(",")
-        return ",".join(limit for limit in limits if limit.partition("=")[0] not in left_out)
 
     def _see_off(self, process: Popen[bytes], name: str) -> None:
         """Wait until the engine has removed the container, and do it ourselves where it does not."""
@@ -159,23 +153,13 @@ class Container:
         if status != 0:
             self._trial.place.engine.remove(name)
 
-    def _broken(self, error: TalkEndedError, process: Popen[bytes], said: str) -> Execution:
-        """A job whose container ended, or was ended by us, before it had told all.
+    def _broken_off(self, error: TalkEndedError, talk: Talk) -> Execution:
+        """A job whose container ended before it had told all, or that we have to end.
 
         Nothing inside can end process 1 but the kernel, where memory is used up and there is nobody else to kill.
         """
         if isinstance(error, StuckError):
             return Execution(status="timed_out")
-        if process.poll() == _KILLED and "cgroup-memory" in self._trial.layers:
+        if talk.exit_status == _KILLED and self._memory_is_counted:
             return Execution(status="out_of_memory")
-        return _failed(f"{error}: {said or f'exit status {process.returncode}'}")
-
-
-def _reason(frame: Frame, job: Job) -> str:
-    if frame.kind == b"X":
-        return f"the command {job.command[0]!r} is not there to be run in the container"
-    return f"the container does not let a job be started: {frame.payload.decode(errors='replace')}"
-
-
-def _failed(message: str) -> Execution:
-    return Execution(status="sandbox_error", message=message)
+        return Execution(status="sandbox_error", message=str(error))

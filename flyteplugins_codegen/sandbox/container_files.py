@@ -35,6 +35,7 @@ class Settings:
     stdin: str
     rlimits: str
     seccomp: str
+    own_group: bool
     wall_s: float
     cpu_s: float | None
     stream_bytes: int
@@ -45,15 +46,17 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Mount:
-    """A file or folder of this machine, and where a container sees it, read-only."""
+    """A file or folder of this machine, and where a container sees it, read-only. SandboxError: it cannot be named."""
 
     source: Path
     target: str
 
-    def option(self) -> str:
-        """As a value of the option `--mount`. Raises SandboxError for a path that it cannot name."""
+    def __post_init__(self) -> None:
         if not _is_mountable(str(self.source)):
             raise SandboxError(f"a container cannot be shown {str(self.source)!r}: the path holds a comma or a quote")
+
+    def option(self) -> str:
+        """As a value of the option `--mount`."""
         return f"type=bind,source={self.source},target={self.target},readonly"
 
 

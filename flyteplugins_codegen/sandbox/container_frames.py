@@ -11,7 +11,7 @@ import selectors
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from subprocess import Popen
+from subprocess import Popen, TimeoutExpired
 from typing import IO
 
 from flyteplugins_codegen.errors import SandboxError
@@ -21,6 +21,7 @@ _HEAD_BYTES = 5
 _LONGEST_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
 _ERRORS_BYTES = 1 << 16
+_LAST_WORDS_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Talk:
     """One container's end of a conversation; its process is what `podman run` or `docker run` was started as."""
 
     def __init__(self, process: Popen[bytes]) -> None:
-        self.process = process
+        self._process = process
         self._input, output, errors = _pipes(process)
         self._output = output.fileno()
         self._errors = Stream(errors.fileno(), _ERRORS_BYTES)
@@ -49,9 +50,9 @@ class Talk:
         self._selector.register(self._errors.descriptor, selectors.EVENT_READ)
 
     @property
-    def errors(self) -> str:
-        """What the engine has said on its standard error: nothing of that is the job's."""
-        return self._errors.kept.decode(errors="replace").strip()
+    def exit_status(self) -> int | None:
+        """What the engine ended with: 137 where process 1 was killed; None while it runs."""
+        return self._process.poll()
 
     def next_frame(self, deadline: float) -> Frame | None:
         """The next message; None when the deadline has passed first. Raises TalkEndedError."""
@@ -77,21 +78,23 @@ class Talk:
         self.let_go()
         self._selector.close()
 
-    def read_errors(self, timeout_s: float) -> str:
-        """All that the engine says until it ends, at most for that long."""
-        deadline = time.monotonic() + timeout_s
-        while self._errors.descriptor in self._selector.get_map() and time.monotonic() < deadline:
-            self._step(deadline)
-        return self.errors
-
     def _wait(self, deadline: float) -> bool:
         """Read on. False when the deadline has passed; raises TalkEndedError at the end."""
         if self._output not in self._selector.get_map():
-            raise TalkEndedError("the container has ended")
+            raise TalkEndedError(f"the container has ended: {self._last_words()}")
         if time.monotonic() >= deadline:
             return False
         self._step(deadline)
         return True
+
+    def _last_words(self) -> str:
+        """What the engine says on its standard error, where nothing of the job's goes, and how it ends."""
+        deadline = time.monotonic() + _LAST_WORDS_S
+        while self._errors.descriptor in self._selector.get_map() and time.monotonic() < deadline:
+            self._step(deadline)
+        with suppress(TimeoutExpired):
+            self._process.wait(max(0.0, deadline - time.monotonic()))
+        return self._errors.kept.decode(errors="replace").strip() or f"exit status {self.exit_status}"
 
     def _step(self, deadline: float) -> None:
         for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):

@@ -142,7 +142,7 @@ def _layers(found: Mapping[str, Any], limits: Limits) -> Iterator[str]:
     yield from (name for name in ("user", "cgroup-namespace") if found[name])
     yield "cgroup-memory" if held["memory"] else "rlimit-memory"
     yield "cgroup-processes" if held["processes"] else "rlimit-processes"
-    if found["counts_cpu"]:
+    if held["memory"] and found["counts_cpu"]:
         yield "cgroup-cpu"
 
 

@@ -62,6 +62,7 @@ class _Settings:
     stdin: str
     rlimits: str
     seccomp: str
+    own_group: bool
     wall_s: float
     cpu_s: float | None
     stream_bytes: int
@@ -217,10 +218,9 @@ class _Job:
         room = settings.stream_bytes
         self._pipes = {out: _Pipe(b"O", out, room), err: _Pipe(b"E", err, room)}
         self._wake = _wake_on_ended_child()
+        self._group = _Group() if settings.own_group else None
         self._cpu_limit_s = settings.cpu_s
         self._latest = time.monotonic() + settings.wall_s + _GRACE_S
-        self._kills = _oom_kills()
-        self._used_before_s = _cgroup_cpu_s() - _own_cpu_s()
         self._pid = _start(settings, out_end, err_end)
         self._wait_status: int | None = None
         self._was_told_to_end = self._used_its_cpu = False
@@ -236,11 +236,12 @@ class _Job:
         _kill_all()
         usage = self._reap_all()
         self._drain()
+        group = self._group
         return {
             "wait_status": self._wait_status,
-            "cpu_s": self._cpu_s() if _cgroup_cpu_s() else usage.ru_utime + usage.ru_stime,
-            "peak_bytes": _cgroup_peak_bytes() or usage.ru_maxrss << 10,
-            "oom_kills": _oom_kills() - self._kills,
+            "cpu_s": (group and group.cpu_s()) or usage.ru_utime + usage.ru_stime,
+            "peak_bytes": (group and _cgroup_peak_bytes()) or usage.ru_maxrss << 10,
+            "oom_kills": group.oom_kills() if group else 0,
             "used_its_cpu": self._used_its_cpu,
             "full": os.statvfs(_OUTPUTS).f_bavail == 0,
             "cut": [pipe.cut for pipe in self._pipes.values()],
@@ -248,12 +249,12 @@ class _Job:
 
     def _wait(self, poller: select.poll) -> None:
         while not (self._wait_status is not None or self._was_told_to_end or self._used_its_cpu):
-            tick_s = _TICK_S if self._cpu_limit_s is not None else self._latest - time.monotonic()
+            tick_s = _TICK_S if self._group and self._cpu_limit_s is not None else self._latest - time.monotonic()
             for descriptor, _ in poller.poll(max(0.0, tick_s * 1000)):
                 self._act_on(descriptor, poller)
             if time.monotonic() >= self._latest:
                 os._exit(_CANNOT_EXECUTE)  # nobody is there who would have told
-            self._used_its_cpu = self._cpu_limit_s is not None and self._cpu_s() > self._cpu_limit_s
+            self._used_its_cpu = self._has_used_its_cpu()
 
     def _act_on(self, descriptor: int, poller: select.poll) -> None:
         if descriptor == 0:
@@ -292,8 +293,8 @@ class _Job:
             while pipe.take():
                 pass  # whoever could write is dead
 
-    def _cpu_s(self) -> float:
-        return max(0.0, _cgroup_cpu_s() - _own_cpu_s() - self._used_before_s)
+    def _has_used_its_cpu(self) -> bool:
+        return self._group is not None and self._cpu_limit_s is not None and self._group.cpu_s() > self._cpu_limit_s
 
 
 def _wake_on_ended_child() -> int:
@@ -313,6 +314,23 @@ def _kill_all() -> None:
 
 
 # --- what the control group counts ------------------------------------------------------------------------------------
+
+
+class _Group:
+    """What the container's own control group has counted since the job began, all processes of the job together.
+
+    Where the container has none, its limits are rlimits, and what is to be seen of groups is somebody else's.
+    """
+
+    def __init__(self) -> None:
+        self._kills_before = _oom_kills()
+        self._cpu_before_s = _cgroup_cpu_s() - _own_cpu_s()
+
+    def cpu_s(self) -> float:
+        return max(0.0, _cgroup_cpu_s() - _own_cpu_s() - self._cpu_before_s)
+
+    def oom_kills(self) -> int:
+        return _oom_kills() - self._kills_before
 
 
 def _own_cpu_s() -> float:

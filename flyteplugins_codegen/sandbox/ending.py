@@ -5,12 +5,36 @@ from __future__ import annotations
 import os
 import signal
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from flyteplugins_codegen.sandbox.cgroups import CgroupUsage
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Status
 from flyteplugins_codegen.sandbox.harvest import Harvest
 from flyteplugins_codegen.sandbox.process import Watch
+
+
+class Kept(Protocol):
+    """What is left of a stream."""
+
+    @property
+    def kept(self) -> bytes:
+        """The first bytes."""
+
+    @property
+    def cut(self) -> int:
+        """How many were dropped."""
+
+
+class Streams(Protocol):
+    """What a job wrote."""
+
+    @property
+    def stdout(self) -> Kept:
+        """To its standard output."""
+
+    @property
+    def stderr(self) -> Kept:
+        """To its standard error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +77,7 @@ def _as_wait_status(returncode: int) -> int:
     return number if number in set(signal.Signals) else (returncode & 0xFF) << 8
 
 
-def describe(job: Job, watch: Watch, ending: Ending, harvest: Harvest, *, full: bool) -> Execution:
+def describe(job: Job, streams: Streams, ending: Ending, harvest: Harvest, *, full: bool) -> Execution:
     """The execution, apart from its wall time and isolation. `full`: no room was left for outputs at the end."""
     known: dict[str, Any] = {}
     if ending.cut_short is None:
@@ -62,10 +86,10 @@ def describe(job: Job, watch: Watch, ending: Ending, harvest: Harvest, *, full: 
     return Execution(
         status=_status(job.limits, ending, harvest, full=full),
         **known,
-        stdout=watch.stdout.kept,
-        stderr=watch.stderr.kept,
-        stdout_cut=watch.stdout.cut,
-        stderr_cut=watch.stderr.cut,
+        stdout=streams.stdout.kept,
+        stderr=streams.stderr.kept,
+        stdout_cut=streams.stdout.cut,
+        stderr_cut=streams.stderr.cut,
         outputs=harvest.outputs,
         missing_outputs=harvest.missing,
         refused_outputs=harvest.refused,
