@@ -10,6 +10,8 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Final
 
+from flyteplugins_codegen.sandbox import reaper
+from flyteplugins_codegen.sandbox.compact import compact_source
 from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.sandbox.process import Watch
 from flyteplugins_codegen.sandbox.rlimits import render_rlimits
@@ -34,10 +36,10 @@ class Launch:
         self._report, self._report_end = open_pipe(stack)
         self._hold_end, self._hold = open_pipe(stack)
 
-    def reaper_command(self, executable: Path, script: Path) -> list[str]:
+    def reaper_command(self, executable: Path) -> list[str]:
         """The command that runs our reaper; the job's own command follows it."""
         channels = (str(self._report_end.fileno()), str(self._hold_end.fileno()))
-        return [str(executable), "-I", "-S", str(script), *channels, self._rlimits, "--"]
+        return [str(executable), "-I", "-S", "-c", compact_source(reaper.__file__), *channels, self._rlimits, "--"]
 
     def start(
         self,

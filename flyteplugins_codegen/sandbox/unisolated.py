@@ -100,7 +100,7 @@ class Unisolated:
         places = {seen: str(root / Path(seen).name) for seen in (APP, INPUTS, OUTPUTS)}
         env = variables(environment, self._interpreter.packages)
         env |= {name: places[seen] for name, seen in _VARIABLES.items()} | dict(job.env)
-        command = launch.reaper_command(self._interpreter.executable, environment / "reaper.py")
+        command = launch.reaper_command(self._interpreter.executable)
         command += [_rewrite(argument, places) for argument in job.command]
         stdin = memory_file(job.stdin)
         stack.callback(os.close, stdin)
