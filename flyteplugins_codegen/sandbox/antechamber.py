@@ -15,6 +15,7 @@ from typing import Final
 
 from flyteplugins_codegen.errors import SandboxUnavailableError
 from flyteplugins_codegen.sandbox.folders import open_place
+from flyteplugins_codegen.sandbox.owner import owned_prefix
 
 UNPRIVILEGED_UID: Final = 65532  # no user of any distribution; within the range that every container maps
 
@@ -25,7 +26,7 @@ class Antechamber:
     """Holds `sources` reachable until it is closed. Raises SandboxUnavailableError where root may not mount."""
 
     def __init__(self, sources: Iterable[Path]) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="codegen-reach-", dir=open_place()))
+        self._folder = Path(tempfile.mkdtemp(prefix=owned_prefix("reach"), dir=open_place()))
         self._folder.chmod(0o711)
         self._places = {source: self._folder / str(index) for index, source in enumerate(dict.fromkeys(sources))}
         for place in self._places.values():
