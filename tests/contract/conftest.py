@@ -23,5 +23,5 @@ def host() -> Iterator[Host]:
 def sandbox(request: pytest.FixtureRequest, host: Host) -> Iterator[Sandbox]:
     python = str(find_interpreter(None).executable)
     environment = InstalledEnvironment(python=python, site_packages=(str(host.packages),), digest="d")
-    with open_backend(request.param, environment) as opened:
+    with open_backend(request.param, environment, lambda: request.getfixturevalue("container_image")) as opened:
         yield opened

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
+import pytest
+
 from flyteplugins_codegen.models.environment import InstalledEnvironment
+from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox import Execution, Job, Sandbox, open_sandbox
 from flyteplugins_codegen.sandbox.interpreter import find_interpreter
 from flyteplugins_codegen.sandbox.unisolated import Unisolated
 
-ISOLATING = ("bubblewrap", "warm")
-EVERY = (*ISOLATING, "shared", "plain")
+ISOLATING = ("bubblewrap", "warm", "container")
+UNGROUPED = "ungrouped"
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,30 @@ class Warm:
 
 
 @contextmanager
-def open_backend(name: str, environment: InstalledEnvironment | None = None) -> Iterator[Sandbox]:
-    """The sandbox of that name.
+def open_backend(
+    name: str, environment: InstalledEnvironment | None = None, image: Callable[[], str] = str
+) -> Iterator[Sandbox]:
+    """The sandbox of that name; `image` names the image of containers, once one is wanted.
 
-    `bubblewrap` is cold and `warm` its `map`; `shared` is kind `none` with the host's root shared through bubblewrap,
-    `plain` is kind `none` where no namespace can be had.
+    `bubblewrap` is cold, `warm` is its `map`, and `ungrouped` lacks control groups, as on a machine that allows none.
+    `shared` is kind `none` with the host's root shared through bubblewrap, `plain` where no namespace can be had.
     """
-    if name == "plain":
-        with closing(Unisolated(find_interpreter(environment))) as plain:
-            yield plain
-        return
-    with open_sandbox("none" if name == "shared" else "bubblewrap", environment=environment) as opened:
+    with ExitStack() as stack:
+        if name == "plain":
+            yield stack.enter_context(closing(Unisolated(find_interpreter(environment))))
+            return
+        if name == UNGROUPED:
+            patch = stack.enter_context(pytest.MonkeyPatch.context())
+            patch.setattr("flyteplugins_codegen.sandbox.opening.find_cgroups", lambda: None)
+        chosen = image() if name == "container" else None
+        opened = stack.enter_context(open_sandbox(_KINDS[name], environment=environment, image=chosen))
         yield Warm(opened) if name == "warm" else opened
+
+
+_KINDS: dict[str, SandboxKind] = {
+    "bubblewrap": "bubblewrap",
+    "warm": "bubblewrap",
+    UNGROUPED: "bubblewrap",
+    "container": "container",
+    "shared": "none",
+}

@@ -47,7 +47,7 @@ class Program:
     `refusals` are the reasons that it may be given, of which it must be given one; where there are none, it comes to
     its end and has found nothing. `before` is run as a job of its own first. `ends` are the statuses that its job may
     end with. `missing` are the reasons that a kernel gives which lacks what the program is about: its control may then
-    fail of them. `needs` is the layer of isolation without which it succeeds, `machines` the only ones that it is for.
+    fail of them. `machines` are those that it is for.
     """
 
     title: str
@@ -58,7 +58,6 @@ class Program:
     ends: tuple[str, ...] = field(default=("exited",), kw_only=True)
     limits: Limits = field(default=Limits(wall_s=20), kw_only=True)
     missing: tuple[str, ...] = field(default=(), kw_only=True)
-    needs: str = field(default="", kw_only=True)
     machines: tuple[str, ...] = field(default=("x86_64", "aarch64"), kw_only=True)
 
     def __str__(self) -> str:

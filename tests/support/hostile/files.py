@@ -236,15 +236,6 @@ reach('mount_setattr', -100, b'/', 0, ctypes.create_string_buffer(32), 32)
     Program("exchanges its root", "reach('pivot_root', b'/tmp', b'/tmp')", SYSCALL, NAMESPACES),
     # --- the kernel's own files
     Program(
-        "opens a setting of the kernel for writing",
-        """
-for folder, _, names in os.walk("/proc/sys"):
-    for name in names:
-        leak(name != "ns_last_pid" and is_opened(f"{folder}/{name}", os.O_WRONLY), folder, name)
-""",
-        control=ROOT,
-    ),
-    Program(
         "opens a switch of the kernel for writing",
         """
 for name in os.listdir("/proc"):
@@ -254,6 +245,17 @@ for name in os.listdir("/proc"):
                 leak(is_opened(f"{folder}/{each}", os.O_WRONLY), folder, each)
 for name in ("sysrq-trigger", "mtrr", "kcore", "kmsg"):
     leak(is_opened(f"/proc/{name}", os.O_WRONLY), name)
+""",
+        control=ROOT,
+    ),
+    Program(
+        "opens a setting of a driver for writing",
+        """
+for place in ("kernel", "module", "power", "firmware", "block"):
+    for folder, below, names in os.walk(f"/sys/{place}"):
+        below[:] = set(below) - {"tracing", "debug"}  # where opening a file acts
+        for name in names:
+            leak(is_opened(f"{folder}/{name}", os.O_WRONLY), folder, name)
 """,
         control=ROOT,
     ),

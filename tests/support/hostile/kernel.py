@@ -141,7 +141,12 @@ for path in ("/dev/mem", "/dev/kmem", "/dev/port", "/proc/kcore"):
         control="many a kernel is built without",
     ),
     Program(
-        "reads the kernel's addresses", "leak(read('/proc/kallsyms')[:100].strip(b'0'))", ("EACCES", "EPERM"), ROOT
+        "reads the kernel's addresses",
+        """
+with suppress(OSError):
+    leak(any(int(line.split()[0], 16) for line in read("/proc/kallsyms").splitlines()))
+""",
+        control=ROOT,
     ),
     Program(
         "reads what the kernel says of itself",

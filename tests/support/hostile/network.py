@@ -176,7 +176,7 @@ for n in (2, 3, 10): attempt(socket.socket, 17, n, 0)
         missing=("EAFNOSUPPORT",),
     ),
     Program(
-        "talks to the kernel by netlink",
+        "talks to the kernel by netlink, of other things than interfaces",
         """
 import socket
 for n in (4, 5, 6, 9, 12, 15, 16, 21): attempt(socket.socket, socket.AF_NETLINK, socket.SOCK_RAW, n)
@@ -214,7 +214,7 @@ for n in range(4): attempt(socket.socket, 31, socket.SOCK_RAW, n)
         "opens a socket of any other family",
         """
 import socket
-for family in (*range(3, 10), *range(11, 60)):
+for family in (*range(3, 10), *range(11, 16), *range(17, 60)):
     for kind in (1, 2, 3, 5):
         attempt(socket.socket, family, kind, 0)
 """,
@@ -238,6 +238,20 @@ asking = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 attempt(fcntl.ioctl, asking, 0x8914, struct.pack('16sH14x', b'lo', 1))
 """,
         ("EPERM",),
+        NAMESPACES,
+    ),
+    Program(
+        "sets up the network by netlink",
+        """
+import socket, struct
+asking = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+asking.send(struct.pack("IHHII", 32, 16, 5, 1, 0) + struct.pack("BxHiII", 0, 0, 1, 1, 1))
+answer = struct.unpack_from("i", asking.recv(4096), 16)[0]
+if answer:
+    raise OSError(-answer, "netlink")
+say("LEAK")
+""",
+        (*_FAMILY,),
         NAMESPACES,
     ),
     Program(
@@ -283,7 +297,7 @@ attempt(call, 'io_uring_setup', 4, ctypes.create_string_buffer(120))
 for place in ('/proc/1/ns/net', '/proc/self/ns/net'):
     attempt(call, 'setns', os.open(place, os.O_RDONLY), 0x40000000)
 """,
-        SYSCALL,
+        (*SYSCALL, "EACCES"),
         NAMESPACES,
     ),
     Program(

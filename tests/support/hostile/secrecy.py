@@ -123,6 +123,7 @@ for path in ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh/ssh_host_e
 """,
         control=ROOT,
     ),
+    Program("learns who has an account on the host", "leak(b'daemon' in read('/etc/passwd'))"),
     Program("learns the host's name", "leak(os.uname().nodename == E['HOST_NAME'])"),
     # --- what is not a file
     Program(
@@ -156,6 +157,12 @@ socket.socket(socket.AF_UNIX).connect(E['SOCKET_FILE'])
 say('LEAK')
 """,
         ABSENT,
+    ),
+    Program(
+        "opens the terminal of its supervisor",
+        "attempt(os.open, '/dev/tty', os.O_RDWR)",
+        ("ENXIO", "ENOENT", "EACCES"),
+        control="a test has none",
     ),
     # --- earlier jobs
     Program(

@@ -89,12 +89,11 @@ def make_job(code: str, host: Host, variables: Mapping[str, str], limits: Limits
 
 
 def left_behind(run: str) -> list[str]:
-    """The processes of this machine that belong to a run: by their own name, or by their variables."""
+    """The processes of this machine that belong to a run: by their own name, their variables or their arguments."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it ended meanwhile
-            name, variables = (process / "comm").read_bytes(), (process / "environ").read_bytes()
-            if run.encode() in name + variables:
+            if run.encode() in b"".join((process / file).read_bytes() for file in ("comm", "environ", "cmdline")):
                 found.append(process.name)
     return found
 

@@ -1,0 +1,65 @@
+"""No hostile program gets anything, in any sandbox that isolates; without one, each gets what it is after."""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+
+import pytest
+from backends import ISOLATING, UNGROUPED
+from hostile import Control, Program, files, kernel, network, processes, resources, secrecy
+from hostile.host import Host
+from hostile.trial import left_behind, make_variables, try_program
+from hostile.unsandboxed import run_unsandboxed
+
+from flyteplugins_codegen.sandbox import Sandbox
+
+CATEGORIES = {
+    each.__name__.rpartition(".")[2]: each for each in (secrecy, files, network, processes, kernel, resources)
+}
+PROGRAMS = [
+    pytest.param(program, id=f"{category}: {program}")
+    for category, module in CATEGORIES.items()
+    for program in module.PROGRAMS
+    if platform.machine() in program.machines
+]
+CONTROLLED = [each for each in PROGRAMS if isinstance(each.values[0].control, Control)]
+TRIALS = [
+    *(pytest.param(name, *each.values, id=f"{name}-{each.id}") for name in ISOLATING for each in PROGRAMS),
+    # What holds what is used without control groups is another mechanism, and all else the same.
+    *(pytest.param(UNGROUPED, program, id=f"{UNGROUPED}-resources: {program}") for program in resources.PROGRAMS),
+]
+
+
+@pytest.mark.parametrize(("sandbox", "program"), TRIALS, indirect=["sandbox"])
+def test_a_sandbox_holds(sandbox: Sandbox, host: Host, program: Program) -> None:
+    before = host.fingerprint()
+    trial = try_program(sandbox, host, program)
+    assert not trial.leaks
+    assert trial.execution.status in program.ends, trial.execution
+    assert trial.has_come_to_its_point(), trial.execution
+    assert not trial.left_behind()
+    assert host.fingerprint() == before
+    assert host.is_alive()
+
+
+@pytest.mark.parametrize("program", CONTROLLED)
+def test_unsandboxed_succeeds(host: Host, program: Program) -> None:
+    if program.control is Control.ROOT and os.geteuid() != 0:
+        pytest.skip("only root can show that this would succeed")
+    said = run_unsandboxed(program, host, make_variables(host)).splitlines()
+    refusals = {line.split()[1] for line in said if line.startswith("REFUSED")}
+    lacking = refusals and refusals <= set(program.missing)
+    assert [line for line in said if line.startswith("LEAK")] or lacking, said
+    (host.folder / "left").unlink(missing_ok=True)
+
+
+def test_what_is_left_behind_is_found(host: Host) -> None:
+    variables = make_variables(host)
+    code = "daemon(stay)"
+    run_unsandboxed(Program("leaves a daemon", code), host, variables)
+    found = left_behind(variables["RUN"])
+    assert found
+    for process in found:
+        os.kill(int(process), signal.SIGKILL)
