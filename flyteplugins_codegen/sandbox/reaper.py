@@ -62,6 +62,8 @@ def _run(command: list[str], report: int) -> int:
     except OSError as error:
         posix.write(2, f"{command[0]}: {error.strerror}\n".encode(errors="replace"))
         return _CANNOT_EXECUTE
+    for stream in range(3):  # else the job could read its input anew, and others' output, by way of this process
+        posix.close(stream)
     status, usage = _wait(job)
     seconds = usage.ru_utime + usage.ru_stime
     posix.write(report, f"{status} {seconds:.6f} {usage.ru_maxrss}\n".encode())
