@@ -19,8 +19,8 @@ from flyteplugins_codegen.sandbox.container_command import run_command
 from flyteplugins_codegen.sandbox.container_files import JOB, Files, Mount, Settings
 from flyteplugins_codegen.sandbox.container_frames import Talk, TalkEndedError
 from flyteplugins_codegen.sandbox.container_hearing import Hearing, StuckError
-from flyteplugins_codegen.sandbox.container_image import Trial, container_name, put_reaper
 from flyteplugins_codegen.sandbox.container_outputs import take_handed
+from flyteplugins_codegen.sandbox.container_trial import Trial, container_name, put_reaper
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, Everything, Execution, Job
 from flyteplugins_codegen.sandbox.ending import describe
 from flyteplugins_codegen.sandbox.folders import make_folder
@@ -103,13 +103,13 @@ class Container:
         started = time.monotonic()
         try:
             ending = hearing.wait_ended()
-            wall_s = time.monotonic() - started
             harvest = take_handed(hearing.outputs(), job, self._folder / "outputs")
         except TalkEndedError as error:
             wall_s = time.monotonic() - started
             stdout, stderr = hearing.stdout.kept, hearing.stderr.kept
             return replace(self._broken_off(error, talk), stdout=stdout, stderr=stderr, wall_s=wall_s)
-        return replace(describe(job, hearing, ending, harvest, full=hearing.outputs_are_full), wall_s=wall_s)
+        execution = describe(job, hearing, ending, harvest, full=hearing.outputs_are_full)
+        return replace(execution, wall_s=hearing.wall_s)
 
     def _start(self, job: Job, stack: ExitStack) -> Talk:
         files = Files(self._folder)

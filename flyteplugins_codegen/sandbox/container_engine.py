@@ -52,6 +52,11 @@ class Engine:
         """Fetch an image from its registry. Raises EngineError."""
         ask([*self.command, "pull", "--quiet", image], timeout_s=_PULL_S)
 
+    def never_started(self, label: str) -> list[str]:
+        """The names of the containers with that label that were made and not started. Raises EngineError."""
+        filters = ("--filter", f"label={label}", "--filter", "status=created")
+        return self.ask("ps", "--all", *filters, "--format", "{{.Names}}").split()
+
     def remove(self, container: str) -> None:
         """End and remove a container; one that is gone already is fine."""
         with suppress(EngineError):

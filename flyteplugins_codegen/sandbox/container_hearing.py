@@ -46,6 +46,7 @@ class Hearing:
         self._talk = talk
         self._job = job
         self.stdout, self.stderr = (Heard(job.limits.stream_kib << 10) for _ in range(2))
+        self.wall_s = 0.0
         self.outputs_are_full = False
 
     def wait_begun(self, timeout_s: float) -> None:
@@ -95,6 +96,7 @@ class Hearing:
 
     def _read_report(self, told: Mapping[str, Any], *, in_time: bool) -> Ending:
         self.stdout.cut, self.stderr.cut = map(int, told["cut"])
+        self.wall_s = float(told["wall_s"])  # an engine may pass on what is said some time later
         self.outputs_are_full = bool(told["full"])
         ended_well = in_time and not told["used_its_cpu"]
         ending = Ending(

@@ -10,7 +10,8 @@ from pathlib import Path
 from flyteplugins_codegen.errors import SandboxError, SandboxUnavailableError
 from flyteplugins_codegen.sandbox.container import Container
 from flyteplugins_codegen.sandbox.container_engine import Engine, find_engines
-from flyteplugins_codegen.sandbox.container_image import IMAGE_VARIABLE, Trial, find_image, image_name, try_image
+from flyteplugins_codegen.sandbox.container_image import IMAGE_VARIABLE, find_image, image_name
+from flyteplugins_codegen.sandbox.container_trial import Trial, try_image
 from flyteplugins_codegen.sandbox.inputs import require_readable
 from flyteplugins_codegen.sandbox.interpreter import Interpreter
 

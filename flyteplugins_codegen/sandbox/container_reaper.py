@@ -220,7 +220,8 @@ class _Job:
         self._wake = _wake_on_ended_child()
         self._group = _Group() if settings.own_group else None
         self._cpu_limit_s = settings.cpu_s
-        self._latest = time.monotonic() + settings.wall_s + _GRACE_S
+        self._began = time.monotonic()
+        self._latest = self._began + settings.wall_s + _GRACE_S
         self._pid = _start(settings, out_end, err_end)
         self._wait_status: int | None = None
         self._was_told_to_end = self._used_its_cpu = False
@@ -233,12 +234,14 @@ class _Job:
         for descriptor in (0, self._wake, *self._pipes):
             poller.register(descriptor, select.POLLIN)
         self._wait(poller)
+        wall_s = time.monotonic() - self._began
         _kill_all()
         usage = self._reap_all()
         self._drain()
         group = self._group
         return {
             "wait_status": self._wait_status,
+            "wall_s": wall_s,
             "cpu_s": (group and group.cpu_s()) or usage.ru_utime + usage.ru_stime,
             "peak_bytes": (group and _cgroup_peak_bytes()) or usage.ru_maxrss << 10,
             "oom_kills": group.oom_kills() if group else 0,
