@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from backends import Warm
 from hostile.host import Host
 from hostile.lying import LIES, Lie
 from hostile.trial import left_behind, make_job, make_variables
@@ -19,6 +20,7 @@ def test_its_end_is_told_of_a_program_that(sandbox: Sandbox, host: Host, lie: Li
     execution = sandbox.run(make_job(lie.code, host, variables, lie.limits))
     elapsed_s = time.monotonic() - started
     assert execution.status in lie.ends, execution
+    assert isinstance(sandbox, Warm) == ("warm" in execution.isolation)
     assert execution.message == ""
     assert b"Traceback" not in execution.stderr
     assert lie.exit_code is None or (execution.exit_code, execution.signal) == (lie.exit_code, None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from backends import Warm
 from hostile.host import Host
 from hostile.leaving import LEAVINGS, Leaving
 from hostile.trial import make_job, make_variables
@@ -18,6 +19,7 @@ def test_nothing_is_taken_but_plain_files(sandbox: Sandbox, host: Host, leaving:
     before = host.fingerprint()
     execution = sandbox.run(make_job(leaving.code, host, make_variables(host), leaving.limits, ALL))
     assert b"DONE" in execution.stdout, execution
+    assert isinstance(sandbox, Warm) == ("warm" in execution.isolation)
     contents = contents_of(execution)
     assert b"LEAK" not in b"".join(contents.values())
     assert all(text.isprintable() for text in (*execution.refused_outputs, *execution.refused_outputs.values()))

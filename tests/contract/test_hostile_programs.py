@@ -7,7 +7,7 @@ import platform
 import signal
 
 import pytest
-from backends import ISOLATING, UNGROUPED
+from backends import ISOLATING, UNGROUPED, Warm
 from hostile import Control, Program, files, kernel, network, processes, resources, secrecy
 from hostile.host import Host
 from hostile.trial import left_behind, make_variables, try_program
@@ -38,6 +38,7 @@ def test_a_sandbox_holds(sandbox: Sandbox, host: Host, program: Program) -> None
     trial = try_program(sandbox, host, program)
     assert not trial.leaks
     assert trial.execution.status in program.ends, trial.execution
+    assert isinstance(sandbox, Warm) == ("warm" in trial.execution.isolation)
     assert trial.has_come_to_its_point(), trial.execution
     assert not trial.left_behind()
     assert host.fingerprint() == before

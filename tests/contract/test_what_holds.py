@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from backends import ISOLATING, UNGROUPED, open_backend
+from backends import ISOLATING, UNGROUPED, Warm, open_backend
 from hostile.host import Host
 from hostile.trial import left_behind, make_job, make_variables
 
@@ -26,6 +26,8 @@ def test_the_layers_that_hold_are_named(sandbox: Sandbox) -> None:
     assert {"mount", "pid", "network", "ipc", "uts", "private-root"} <= isolation
     assert {"unprivileged-uid", "no-capabilities", "no-new-privileges", "no-nested-user-namespace"} <= isolation
     assert "seccomp" in isolation
+    assert ("warm" in isolation) == isinstance(sandbox, Warm)
+    assert ("container" in isolation) == (sandbox.kind == "container")
     assert isolation & {"rlimit-memory", "cgroup-memory"}
     assert isolation & {"rlimit-processes", "cgroup-processes"}
     assert "none" not in isolation
@@ -34,9 +36,8 @@ def test_the_layers_that_hold_are_named(sandbox: Sandbox) -> None:
 def test_no_process_of_a_job_is_roots(sandbox: Sandbox, host: Host) -> None:
     variables = make_variables(host)
     asleep = make_job("import time\ntime.sleep(0.7)", host, variables, Limits())
-    marked = replace(asleep, command=(*asleep.command, variables["RUN"]))
     with ThreadPoolExecutor() as pool:
-        running = pool.submit(sandbox.run, marked)
+        running = pool.submit(sandbox.run, asleep)
         owners: set[int] = set()
         while not running.done():
             owners.update(uid for process in left_behind(variables["RUN"]) for uid in uids_of(Path("/proc", process)))

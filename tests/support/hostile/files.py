@@ -45,35 +45,34 @@ for folder, below, names in os.walk(ROOT):
     Program(
         "makes a file without a name in any folder",
         """
-for folder in (ROOT, "/usr", "/usr/bin", "/etc", "/var", APP, IN, f"{IN}/tree"):
+for folder in (ROOT, "/usr", "/usr/bin", "/etc", "/var", APP, IN):
     attempt(os.open, folder, os.O_TMPFILE | os.O_WRONLY)
 """,
         (*WRITING, "EOPNOTSUPP", "ENOENT"),
     ),
     # --- its inputs
-    Program(
-        "changes an input", "for name in ('data', 'file', 'tree/file'): attempt(open, f'{IN}/{name}', 'r+b')", WRITING
-    ),
+    Program("changes an input", "for path in INPUTS: attempt(open, path, 'r+b')", WRITING),
     Program(
         "empties an input",
-        "for name in ('data', 'file', 'tree/file'): attempt(os.truncate, f'{IN}/{name}', 0)",
+        "for path in INPUTS: attempt(os.truncate, path, 0)",
         WRITING,
     ),
     Program(
         "removes an input",
-        "for name in ('data', 'file', 'tree/file'): attempt(os.unlink, f'{IN}/{name}')",
+        "for path in INPUTS: attempt(os.unlink, path)",
         _IN_ITS_PLACE,
     ),
     Program(
         "renames an input",
-        "for name in ('data', 'file', 'tree'): attempt(os.rename, f'{IN}/{name}', f'{IN}/other-{name}')",
+        "for path in INPUTS: attempt(os.rename, path, f'{path}-other')",
         _IN_ITS_PLACE,
     ),
     Program(
         "replaces an input",
         """
 write('/dev/shm/other')
-for name in ('data', 'file'): attempt(os.replace, '/dev/shm/other', f'{IN}/{name}')
+for path in INPUTS:
+    attempt(os.replace, '/dev/shm/other', path)
 """,
         _IN_ITS_PLACE,
         control="its folder need not lie on the same disk as the file that it takes",
@@ -82,46 +81,48 @@ for name in ('data', 'file'): attempt(os.replace, '/dev/shm/other', f'{IN}/{name
         "exchanges an input for an output",
         """
 write(f"{OUT}/other")
-for name in ("data", "file"):
-    attempt(call, "renameat2", -100, f"{OUT}/other".encode(), -100, f"{IN}/{name}".encode(), 2)
+for path in INPUTS:
+    attempt(call, "renameat2", -100, f"{OUT}/other".encode(), -100, path.encode(), 2)
 """,
         _IN_ITS_PLACE,
     ),
     Program(
         "changes the mode of an input",
-        "for name in ('', 'data', 'file', 'tree', 'tree/file'): attempt(os.chmod, f'{IN}/{name}', 0o777)",
+        "for path in (IN, *INPUTS): attempt(os.chmod, path, 0o777)",
         WRITING,
     ),
     Program(
         "gives an input away",
-        "for name in ('data', 'file', 'tree/file'): attempt(os.chown, f'{IN}/{name}', os.getuid(), os.getgid())",
+        "for path in (IN, *INPUTS): attempt(os.chown, path, os.getuid(), os.getgid())",
         WRITING,
     ),
     Program(
         "dates an input back",
-        "for name in ('data', 'file', 'tree'): attempt(os.utime, f'{IN}/{name}', (0, 0))",
+        "for path in (IN, *INPUTS): attempt(os.utime, path, (0, 0))",
         WRITING,
     ),
     Program(
         "notes something on an input",
-        "for name in ('data', 'file', 'tree'): attempt(os.setxattr, f'{IN}/{name}', 'user.note', b'x')",
+        "for path in (IN, *INPUTS): attempt(os.setxattr, path, 'user.note', b'x')",
         (*WRITING, "EOPNOTSUPP"),
         missing=("EOPNOTSUPP",),
     ),
     Program(
         "opens an input a second time, for writing, by its descriptor",
         """
-for name in ("data", "file", "tree/file"):
-    attempt(os.open, f"/proc/self/fd/{os.open(f'{IN}/{name}', os.O_RDONLY)}", os.O_RDWR)
+for path in INPUTS:
+    attempt(os.open, f"/proc/self/fd/{os.open(path, os.O_RDONLY)}", os.O_RDWR)
 """,
         WRITING,
     ),
     Program(
-        "leaves something beside its inputs", "for name in ('new', 'tree/new'): attempt(write, f'{IN}/{name}')", WRITING
+        "leaves something beside its inputs",
+        "for folder in {os.path.dirname(path) for path in INPUTS}: attempt(write, f'{folder}/new')",
+        WRITING,
     ),
     Program(
         "gives an input a second name among its outputs",
-        "for name in ('data', 'file', 'tree/file'): attempt(os.link, f'{IN}/{name}', f'{OUT}/{RUN}')",
+        "for path in INPUTS: attempt(os.link, path, f'{OUT}/{RUN}')",
         ("EXDEV", "EPERM", "EROFS", "EACCES"),
     ),
     # --- its program, its packages, its interpreter

@@ -37,9 +37,14 @@ class Host:
         return self.folder / "packages"
 
     @property
+    def files(self) -> dict[str, Path | bytes]:
+        """What a hostile job gets: bytes, and a file that anybody may change where it lies."""
+        return {"data": b"data", "file": self.folder / "file"}
+
+    @property
     def inputs(self) -> dict[str, Path | bytes]:
-        """What a hostile job gets: bytes, a file that anybody may change where it lies, and a folder of such."""
-        return {"data": b"data", "file": self.folder / "file", "tree": self.folder / "tree"}
+        """The same and a folder, with which no job runs warm."""
+        return {**self.files, "tree": self.folder / "tree"}
 
     def fingerprint(self) -> dict[str, tuple[object, ...]]:
         """Every file with all that a program could change of it."""

@@ -7,10 +7,12 @@ import signal
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 from typing import TypeAlias
+
+from backends import Warm
 
 from flyteplugins_codegen.sandbox import Execution, Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.contract import Everything
@@ -72,20 +74,27 @@ def try_program(sandbox: Sandbox, host: Host, program: Program) -> Trial:
         if b"DONE" not in before.stdout or before.stderr:
             raise AssertionError(before)
     del variables["GIVEN"]
-    return Trial(program, sandbox.run(make_job(program.code, host, variables, program.limits)), variables)
+    job = make_job(program.code, host, variables, program.limits)
+    inputs = host.files if isinstance(sandbox, Warm) else host.inputs
+    return Trial(program, sandbox.run(replace(job, inputs=inputs)), variables)
 
 
 def make_job(code: str, host: Host, variables: Mapping[str, str], limits: Limits, outputs: Outputs = ()) -> Job:
     """A job that runs this code as a hostile program."""
+    attack_code, told = Path(attack.__file__).read_bytes(), render_told(variables)
     return Job(
-        command=("python", "/app/attack.py"),
-        program={"attack.py": Path(attack.__file__).read_bytes(), "program.py": code.encode()},
-        inputs=host.inputs,
-        env=variables,
+        command=("python", "/app/attack.py", variables["RUN"]),
+        program={"attack.py": attack_code, "program.py": code.encode(), "told": told.encode()},
+        inputs=host.files,
         stdin=variables.get("GIVEN", "").encode(),
         limits=limits,
         outputs=outputs,
     )
+
+
+def render_told(variables: Mapping[str, str]) -> str:
+    """The variables as `attack` reads them."""
+    return "".join(f"{name}={value}\n" for name, value in variables.items())
 
 
 def left_behind(run: str) -> list[str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from hostile import Control, Program, attack
 from hostile.host import Host
 from hostile.leaving import Leaving
-from hostile.trial import kill_left_behind
+from hostile.trial import kill_left_behind, render_told
 
 _THROWN_AWAY = [
     *("unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--cgroup"),
@@ -81,13 +81,14 @@ def _lay_out(folder: Path, host: Host) -> None:
 
 def _run(code: str, folder: Path, variables: Mapping[str, str], entry: Sequence[str] = ()) -> str:
     (folder / "app/program.py").write_text(code)
+    (folder / "app/told").write_text(render_told(variables))
     places = {f"FLYTE_CODEGEN_{name.upper()}": str(folder / name) for name in ("app", "inputs", "outputs")}
     scope = {"ROOT": str(folder / "walked"), "PROCESSES": variables["HOST_PID"], "PYTHONPATH": str(folder / "packages")}
     kept_open = os.open(folder, os.O_RDONLY)
     try:
         running = subprocess.Popen(
-            [*entry, sys.executable, str(folder / "app/attack.py")],
-            env={**os.environ, **variables, **places, **scope, "PYTHONDONTWRITEBYTECODE": "1"},
+            [*entry, sys.executable, str(folder / "app/attack.py"), variables["RUN"]],
+            env={**os.environ, **places, **scope, "PYTHONDONTWRITEBYTECODE": "1"},
             cwd=folder / "app",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
