@@ -16,10 +16,11 @@ from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 
 from flyteplugins_codegen.sandbox.container_command import run_command
-from flyteplugins_codegen.sandbox.container_files import JOB, Files, Mount, Settings
+from flyteplugins_codegen.sandbox.container_files import Files, Mount
 from flyteplugins_codegen.sandbox.container_frames import Talk, TalkEndedError
 from flyteplugins_codegen.sandbox.container_hearing import Hearing, StuckError
 from flyteplugins_codegen.sandbox.container_outputs import take_handed
+from flyteplugins_codegen.sandbox.container_settings import Settings, encode
 from flyteplugins_codegen.sandbox.container_trial import Trial, container_name, put_reaper
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, Everything, Execution, Job
 from flyteplugins_codegen.sandbox.ending import describe
@@ -78,7 +79,6 @@ class Container:
         furnish(self._folder, self._interpreter)
         environment, etc = self._folder / "environment", self._folder / "etc"
         put_reaper(environment)
-        (environment / "job").mkdir()
         (etc / "resolv.conf").touch()
         if self._filter:
             (environment / _FILTER).write_bytes(self._filter)
@@ -116,14 +116,13 @@ class Container:
         stack.callback(shutil.rmtree, files.folder, ignore_errors=True)
         files.add_all(APP, job.program)
         files.add_all(INPUTS, job.inputs)
-        files.add_settings(self._settings(job), job.stdin)
         name = container_name()
         mounts = [*self._mounts, *files.mounts]
-        command = run_command(self._trial.place, name, job.limits, mounts, f"{JOB}/settings.json")
+        command = run_command(self._trial.place, name, job.limits, mounts, "run")
         process = Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, bufsize=0, cwd="/", start_new_session=True)
         stack.enter_context(process)
         stack.callback(self._see_off, process, name)
-        return stack.enter_context(closing(Talk(process)))
+        return stack.enter_context(closing(Talk(process, encode(self._settings(job), job.stdin))))
 
     def _settings(self, job: Job) -> Settings:
         limits = job.limits
@@ -131,7 +130,6 @@ class Container:
             command=job.command,
             env={**variables(ENVIRONMENT, package_places(self._interpreter)), **job.env},
             folder=APP,
-            stdin=f"{JOB}/stdin" if job.stdin else "/dev/null",
             rlimits=render_rlimits(limits, self._trial.layers),
             seccomp=f"{ENVIRONMENT}/{_FILTER}" if self._filter else "",
             own_group=self._memory_is_counted,

@@ -56,8 +56,8 @@ class Place:
     python: str
 
 
-def run_command(place: Place, name: str, limits: Limits, mounts: Iterable[Mount], *arguments: str) -> list[str]:
-    """Run `container_reaper ARGUMENTS...` in a container called `name`, which is removed when it ends."""
+def run_command(place: Place, name: str, limits: Limits, mounts: Iterable[Mount], argument: str) -> list[str]:
+    """Run `container_reaper ARGUMENT` in a container called `name`, which is removed when it ends."""
     shown = [option for mount in mounts for option in ("--mount", mount.option())]
     return [
         *place.engine.command,
@@ -74,7 +74,7 @@ def run_command(place: Place, name: str, limits: Limits, mounts: Iterable[Mount]
         "-I",
         "-S",
         REAPER,
-        *arguments,
+        argument,
     ]
 
 

@@ -6,42 +6,18 @@ a folder of the job's own; everything else is mounted from where it is.
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS
 from flyteplugins_codegen.sandbox.folders import require_input
 from flyteplugins_codegen.sandbox.inputs import copy_openly, is_readable
 
-JOB: Final = "/environment/job"
-"""Where a container shows the settings of its job, and what the job reads from its standard input."""
-
 _UNMOUNTABLE = frozenset(',"\n')  # an engine's options are comma-separated values
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What `container_reaper` is told of one job."""
-
-    command: tuple[str, ...]
-    env: Mapping[str, str]
-    folder: str
-    stdin: str
-    rlimits: str
-    seccomp: str
-    own_group: bool
-    wall_s: float
-    cpu_s: float | None
-    stream_bytes: int
-    outputs: tuple[str, ...] | None
-    output_files: int
-    output_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +43,9 @@ class Files:
         self._folder = Path(tempfile.mkdtemp(prefix="job-", dir=parent))
         self._folder.chmod(0o711)
         self.mounts: list[Mount] = []
-        for name, target in (("job", JOB), ("app", APP), ("inputs", INPUTS)):
-            self._make_folder(self._folder / name)
-            self.mounts.append(Mount(self._folder / name, target))
+        for target in (APP, INPUTS):
+            self._make_folder(self._place(target))
+            self.mounts.append(Mount(self._place(target), target))
 
     @property
     def folder(self) -> Path:
@@ -79,7 +55,7 @@ class Files:
     def add_all(self, target: str, files: Mapping[str, Path | bytes]) -> None:
         """Show every file under `target`. Raises RequestError for a path that is not there."""
         for name, content in files.items():
-            place = self._folder / Path(target).name / name
+            place = self._place(target) / name
             if not place.parent.exists():
                 self._make_folder(place.parent)
             if isinstance(content, bytes):
@@ -87,10 +63,8 @@ class Files:
             else:
                 self._show(require_input(name, content).resolve(), place, f"{target}/{name}")
 
-    def add_settings(self, settings: Settings, stdin: bytes) -> None:
-        """Write down what process 1 reads, and what the job does."""
-        self._write(self._folder / "job" / "settings.json", json.dumps(asdict(settings)).encode())
-        self._write(self._folder / "job" / "stdin", stdin)
+    def _place(self, target: str) -> Path:
+        return self._folder / Path(target).name
 
     def _show(self, source: Path, place: Path, target: str) -> None:
         if not (_is_mountable(str(source), target) and is_readable_throughout(source)):

@@ -20,6 +20,7 @@ from flyteplugins_codegen.sandbox.streams import Stream
 _HEAD_BYTES = 5
 _LONGEST_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
+_WRITE_BYTES = 1 << 16
 _ERRORS_BYTES = 1 << 16
 _LAST_WORDS_S = 10.0
 
@@ -39,8 +40,10 @@ class TalkEndedError(SandboxError):
 class Talk:
     """One container's end of a conversation; its process is what `podman run` or `docker run` was started as."""
 
-    def __init__(self, process: Popen[bytes]) -> None:
+    def __init__(self, process: Popen[bytes], opening: bytes) -> None:
+        """`opening` is what the container is told first, as soon as it listens."""
         self._process = process
+        self._untold = memoryview(opening)
         self._input, output, errors = _pipes(process)
         self._output = output.fileno()
         self._errors = Stream(errors.fileno(), _ERRORS_BYTES)
@@ -48,6 +51,8 @@ class Talk:
         self._selector = selectors.DefaultSelector()
         self._selector.register(self._output, selectors.EVENT_READ)
         self._selector.register(self._errors.descriptor, selectors.EVENT_READ)
+        os.set_blocking(self._input.fileno(), False)
+        self._selector.register(self._input.fileno(), selectors.EVENT_WRITE)
 
     @property
     def exit_status(self) -> int | None:
@@ -98,8 +103,23 @@ class Talk:
 
     def _step(self, deadline: float) -> None:
         for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):
-            if not (self._errors.take() if key.fd == self._errors.descriptor else self._take()):
+            if not self._act_on(key.fd):
                 self._selector.unregister(key.fd)
+
+    def _act_on(self, descriptor: int) -> bool:
+        """Read or write what is possible now; False when there will be no more."""
+        if descriptor == self._output:
+            return self._take()
+        if descriptor == self._errors.descriptor:
+            return self._errors.take()
+        return self._tell()
+
+    def _tell(self) -> bool:
+        try:
+            self._untold = self._untold[os.write(self._input.fileno(), self._untold[:_WRITE_BYTES]) :]
+        except BrokenPipeError:  # the engine has ended, and says why elsewhere
+            return False
+        return bool(self._untold)
 
     def _take(self) -> bool:
         chunk = os.read(self._output, _READ_BYTES)

@@ -1,7 +1,7 @@
 """Process 1 of a job's container: it starts the job, watches over it, ends it, and hands out what it left.
 
-It runs under the image's Python as `python3 -I -S container_reaper.py SETTINGS`, a JSON file that the job may read too;
-without SETTINGS it prints what the container is like, as JSON.
+It runs under the image's Python: `python3 -I -S container_reaper.py describe` prints what the container is like, as
+JSON; `python3 -I -S container_reaper.py run` runs the job that its standard input describes (see `container_settings`).
 Engines give a container no more channels than its three standard streams, so all that is to be told goes over standard
 output as frames: one letter, the length of the rest in 4 bytes (big-endian), the rest.
 
@@ -14,7 +14,7 @@ output as frames: one letter, the length of the rest in 4 bytes (big-endian), th
     N     MODE LINKS SIZE PATH, B bytes   an entry and, of a plain file, its contents
     Z                        that was all; it waits to be let go
 
-Standard input carries `k` to end the job, and its end ends all: a supervisor that is killed leaves nothing behind.
+Then standard input carries `k` to end the job, and its end ends all: a supervisor that is killed leaves nothing behind.
 The job runs as the same user. It cannot signal, trace or read this process, which is process 1 and not dumpable, has
 streams of its own, and is not the one that the kernel picks when memory runs out. What a job leaves is an adversary's:
 entries are opened without following links and without blocking, and whatever breaks a rule is told and passed over.
@@ -35,6 +35,7 @@ import time
 
 TYPE_CHECKING = False  # importing `typing` takes longer than the rest
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import NoReturn
 
 _OUTPUTS = "/var/outputs"
@@ -42,6 +43,7 @@ _CGROUPS = "/sys/fs/cgroup"
 _CANNOT_EXECUTE = 126  # as shells do
 _DEEPEST = 32
 _CHUNK_BYTES = 1 << 16
+_LENGTH_BYTES = 8
 _TICK_S = 0.2  # how often a limit on CPU time is compared with what was used
 _GRACE_S = 60.0  # how long after its time a job is ended without being told to
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -54,12 +56,11 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class _Settings:
-    """What the supervisor says of one job; see `container_files`."""
+    """What the supervisor says of one job."""
 
     command: list[str]
     env: dict[str, str]
     folder: str
-    stdin: str
     rlimits: str
     seccomp: str
     own_group: bool
@@ -70,20 +71,20 @@ class _Settings:
     output_files: int
     output_bytes: int
 
-    def __init__(self, path: str) -> None:
-        with open(path, encoding="utf-8") as file:
-            self.__dict__.update(json.load(file))
+    def __init__(self, text: bytes) -> None:
+        self.__dict__.update(json.loads(text))
 
 
-def main(path: str) -> int:
-    """Run the job of these settings to its end."""
-    settings = _Settings(path)
+def run() -> int:
+    """Run the job that standard input describes to its end."""
+    settings = _Settings(b"".join(_receive()))
+    stdin = _kept_in_memory()
     if not _can_start(settings.command[0], settings.env["PATH"]):
         _send(b"X")
         return _CANNOT_EXECUTE
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of all that the job can send, only this would arrive
     try:
-        job = _Job(settings)
+        job = _Job(settings, stdin)
     except OSError as error:
         _send(b"F", str(error).encode(errors="replace"))
         return _CANNOT_EXECUTE
@@ -100,6 +101,38 @@ def _can_start(name: str, search: str) -> bool:
     return any(os.access(folder + name, os.X_OK) for folder in folders)
 
 
+def _receive() -> Iterator[bytes]:
+    """One part of what standard input carries first, piece by piece."""
+    left = int.from_bytes(_read_exactly(_LENGTH_BYTES), "big")
+    while left:
+        piece = _read_exactly(min(left, _CHUNK_BYTES))
+        left -= len(piece)
+        yield piece
+
+
+def _read_exactly(size: int) -> bytes:
+    read = b""
+    while len(read) < size:
+        piece = os.read(0, size - len(read))
+        if not piece:
+            os._exit(_CANNOT_EXECUTE)  # the supervisor is gone
+        read += piece
+    return read
+
+
+def _kept_in_memory() -> int:
+    """What the job is to read, as a file that has no name."""
+    pieces = _receive()
+    first = next(pieces, b"")
+    if not first:
+        return os.open("/dev/null", os.O_RDONLY)
+    file = os.memfd_create("stdin")
+    for piece in (first, *pieces):
+        os.write(file, piece)
+    os.lseek(file, 0, os.SEEK_SET)
+    return file
+
+
 def _send(kind: bytes, payload: bytes = b"") -> None:
     frame = memoryview(kind + len(payload).to_bytes(4, "big") + payload)
     while frame:
@@ -109,13 +142,13 @@ def _send(kind: bytes, payload: bytes = b"") -> None:
 # --- starting ---------------------------------------------------------------------------------------------------------
 
 
-def _start(settings: _Settings, stdout: int, stderr: int) -> int:
+def _start(settings: _Settings, streams: tuple[int, int, int]) -> int:
     """The job's process, begun once this one has closed itself to it. Raises OSError where it could not begin."""
     failure, failure_end = os.pipe()
     held, go = os.pipe()
     job = os.fork()
     if job == 0:
-        _become_job(settings, (held, stdout, stderr), failure_end)
+        _become_job(settings, streams, held, failure_end)
     os.close(failure_end)
     os.close(held)
     if _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
@@ -128,9 +161,9 @@ def _start(settings: _Settings, stdout: int, stderr: int) -> int:
     return job
 
 
-def _become_job(settings: _Settings, descriptors: tuple[int, int, int], failure: int) -> NoReturn:
+def _become_job(settings: _Settings, streams: tuple[int, int, int], held: int, failure: int) -> NoReturn:
     try:
-        _prepare(settings, *descriptors)
+        _prepare(settings, streams, held)
     except BaseException as error:  # noqa: BLE001 - a fork must not go on as its parent
         os.write(failure, f"{type(error).__name__}: {error}".encode(errors="replace"))
         os._exit(_CANNOT_EXECUTE)
@@ -142,12 +175,12 @@ def _become_job(settings: _Settings, descriptors: tuple[int, int, int], failure:
         os._exit(_CANNOT_EXECUTE)
 
 
-def _prepare(settings: _Settings, held: int, stdout: int, stderr: int) -> None:
+def _prepare(settings: _Settings, streams: tuple[int, int, int], held: int) -> None:
     """All that comes between the fork and the job's command."""
     _write("/proc/self/oom_score_adj", _VICTIM_FIRST)
     os.read(held, 1)
     os.setsid()
-    for source, target in ((os.open(settings.stdin, os.O_RDONLY), 0), (stdout, 1), (stderr, 2)):
+    for target, source in enumerate(streams):
         os.dup2(source, target)
     os.umask(0o022)
     os.chdir(settings.folder)
@@ -212,7 +245,7 @@ class _Pipe:
 class _Job:
     """The job's processes, and everything that is to be known of them at their end."""
 
-    def __init__(self, settings: _Settings) -> None:
+    def __init__(self, settings: _Settings, stdin: int) -> None:
         out, out_end = os.pipe()
         err, err_end = os.pipe()
         room = settings.stream_bytes
@@ -222,11 +255,11 @@ class _Job:
         self._cpu_limit_s = settings.cpu_s
         self._began = time.monotonic()
         self._latest = self._began + settings.wall_s + _GRACE_S
-        self._pid = _start(settings, out_end, err_end)
+        self._pid = _start(settings, (stdin, out_end, err_end))
         self._wait_status: int | None = None
         self._was_told_to_end = self._used_its_cpu = False
-        os.close(out_end)
-        os.close(err_end)
+        for theirs in (stdin, out_end, err_end):
+            os.close(theirs)
 
     def watch(self) -> dict[str, object]:
         """Wait for the end, end whatever is left, and say what became of it."""
@@ -520,6 +553,6 @@ def _limit_of(*names: str) -> int | None:
 
 if __name__ == "__main__":
     os.closerange(3, _HIGHEST_DESCRIPTOR)  # whatever the engine has left open
-    if len(sys.argv) > 1:
-        os._exit(main(sys.argv[1]))
+    if sys.argv[1] == "run":
+        os._exit(run())
     print(json.dumps(describe()))  # noqa: T201 - its answer

@@ -90,7 +90,7 @@ def _try(place: Place) -> Trial:
         folder.chmod(0o755)
         put_reaper(folder)
         try:
-            answer = ask(run_command(place, name, limits, [Mount(folder, str(ENVIRONMENT))]))
+            answer = ask(run_command(place, name, limits, [Mount(folder, str(ENVIRONMENT))], "describe"))
         except EngineError:
             place.engine.remove(name)
             raise
