@@ -76,7 +76,7 @@ class Bubblewrap:
             entry = self._antechamber.entry() if self._antechamber else []
             self._command = [*entry, str(place(binary.folder) / binary.name)]
             self._root = (views.hosts_root if shared else views.private_root)(self._folder, interpreter, place)
-            self._warm = None if shared else self._open_warm(tuple(preload), stack)
+            self._warm = self._open_warm(tuple(preload), stack) if self._filter(None) else None
             self._stack = stack.pop_all()
 
     def run(self, job: Job) -> Execution:

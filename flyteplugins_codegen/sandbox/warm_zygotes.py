@@ -104,10 +104,12 @@ class Zygotes:
 
     def _borrow(self, kind: Kind) -> tuple[Kind, _Place]:
         with self._lock:
+            self._jobs += 1
+            if self._jobs % _JOBS_EACH == 0:
+                self._failures.clear()  # a disk may be empty again
             kind = kind if self._has_room_for(kind) else ANY
             if self._failures[kind] >= _MOST_FAILURES:
                 raise ConnectionResetError("no zygote starts here")
-            self._jobs += 1
             place = self._places.get(kind)
             if place is None or place.served >= _JOBS_EACH:
                 self._retire(kind)

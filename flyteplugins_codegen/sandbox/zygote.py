@@ -64,8 +64,7 @@ class Kernel:
             del sys.modules[name]
         self.socket, self.fcntl, self.resource, self.signal = _socket, fcntl, resource, _signal
         self._ctypes, self._libc = ctypes, ctypes.PyDLL(None, use_errno=True)
-        for name in ("prctl", "syscall"):  # the words of variadic functions are long
-            self._libc[name].argtypes = [ctypes.c_long] * 6
+        self._clone = CLONE_NUMBERS[os.uname().machine]
 
     def call(self, name: str, *arguments: int | str | bytes | None) -> int:
         """Call a function of the C library. Raises OSError with its name."""
@@ -74,7 +73,7 @@ class Kernel:
             long(each) if isinstance(each, int) else each.encode() if isinstance(each, str) else each
             for each in arguments
         ]
-        result: int = self._libc[name](*given)
+        result: int = getattr(self._libc, name)(*given)
         if result < 0:
             code = self._ctypes.get_errno()
             raise OSError(code, f"{name}{arguments!a:.80}: {os.strerror(code)}")
@@ -86,6 +85,13 @@ class Kernel:
         words = (len(program) // 8, self._ctypes.addressof(code))  # struct sock_fprog
         head = self._ctypes.create_string_buffer(b"".join(word.to_bytes(8, sys.byteorder) for word in words))
         self.call("prctl", SET_SECCOMP, FILTER_MODE, self._ctypes.addressof(head), 0, 0)
+
+    def clone(self) -> int:
+        """Fork into new namespaces; -1 where the system does not. A fork of Python's own follows in the new process."""
+        try:
+            return self.call("syscall", self._clone, ALL_NAMESPACES, 0, 0, 0, 0)
+        except OSError:
+            return -1
 
     def leak(self, value: Any) -> None:
         """Keep an object for as long as the process is there."""
@@ -113,20 +119,12 @@ def serve() -> None:
     channel.send(b"r")
     while True:
         control = next_job(channel)
-        if clone(kernel) == 0:
+        if kernel.clone() == 0:
             channel.close()
             become_init(kernel, kernel.socket.socket(fileno=control))
             return
         os.close(control)
         reap()
-
-
-def clone(kernel: Kernel) -> int:
-    """Fork into new namespaces; -1 where the system does not. Python's and the C library's own fork follows in init."""
-    try:
-        return kernel.call("syscall", CLONE_NUMBERS[os.uname().machine], ALL_NAMESPACES, 0, 0, 0, 0)
-    except OSError:
-        return -1
 
 
 def require_nothing_shared() -> None:
@@ -327,6 +325,7 @@ def limit(kernel: Kernel, limits: str) -> None:
 
 def wait(control: _socket.socket, job: int) -> NoReturn:
     """Reap whatever ends until the job itself does, report on it, and end, which ends all that it left running."""
+    os.closerange(0, 3)  # what is told a job once on its stdin is not to be read anew here
     ended = 0
     while ended != job:
         ended, status, usage = os.wait4(-1, 0)

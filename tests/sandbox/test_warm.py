@@ -589,7 +589,7 @@ def marked(mark: str) -> list[Path]:
     return [path for path in Path("/proc").glob("[0-9]*/environ") if mark.encode() in read(path)]
 
 
-def test_hundreds_of_jobs_leave_no_memory_and_no_descriptors_behind(sandbox):
+def test_hundreds_of_jobs_leave_no_memory_and_no_descriptors_behind():
     taken = []
 
     def jobs() -> Iterator[Job]:
@@ -597,13 +597,14 @@ def test_hundreds_of_jobs_leave_no_memory_and_no_descriptors_behind(sandbox):
             taken.append(number)
             yield job(f"open('/var/outputs/x', 'w').write('{number}')", outputs=ALL, inputs={"i": bytes(50_000)})
 
-    sandbox.map([job("")] * 20)
-    begun = memory_kib(), len(list(Path("/proc/self/fd").iterdir()))
     ahead = []
-    sandbox.map(jobs(), on_result=lambda *_: ahead.append(len(taken) - len(ahead)))
-    assert max(ahead) <= 3, "jobs were drawn before they were needed"
-    assert len(list(Path("/proc/self/fd").iterdir())) == begun[1]
-    assert memory_kib() - begun[0] < 8 * 1024
+    with open_sandbox("bubblewrap") as opened:
+        opened.map([job("")] * 20)
+        begun = memory_kib(), len(list(Path("/proc/self/fd").iterdir()))
+        opened.map(jobs(), on_result=lambda *_: ahead.append(len(taken) - len(ahead)))
+        assert max(ahead) <= 3, "jobs were drawn before they were needed"
+        assert len(list(Path("/proc/self/fd").iterdir())) == begun[1]
+        assert memory_kib() - begun[0] < 8 * 1024
 
 
 def memory_kib() -> int:
