@@ -22,7 +22,7 @@ from flyteplugins_codegen.sandbox.container_hearing import Hearing, StuckError
 from flyteplugins_codegen.sandbox.container_outputs import take_handed
 from flyteplugins_codegen.sandbox.container_settings import Settings, encode
 from flyteplugins_codegen.sandbox.container_trial import Trial, container_name, put_reaper
-from flyteplugins_codegen.sandbox.contract import APP, INPUTS, Everything, Execution, Job
+from flyteplugins_codegen.sandbox.contract import APP, INPUTS, Everything, Execution, Job, Limits
 from flyteplugins_codegen.sandbox.ending import describe
 from flyteplugins_codegen.sandbox.folders import make_folder
 from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
@@ -130,7 +130,7 @@ class Container:
             command=job.command,
             env={**variables(ENVIRONMENT, package_places(self._interpreter)), **job.env},
             folder=APP,
-            rlimits=render_rlimits(limits, self._trial.layers),
+            rlimits=self._rlimits(limits),
             seccomp=f"{ENVIRONMENT}/{_FILTER}" if self._filter else "",
             own_group=self._memory_is_counted,
             wall_s=limits.wall_s,
@@ -140,6 +140,12 @@ class Container:
             output_files=limits.output_files,
             output_bytes=limits.output_mib << 20,
         )
+
+    def _rlimits(self, limits: Limits) -> str:
+        """Where a group counts the job's processes, they are not counted again: NPROC counts all that its user has."""
+        rlimits = render_rlimits(limits, self._trial.layers).split(",")
+        counted = "cgroup-processes" in self._trial.layers
+        return ",".join(limit for limit in rlimits if not (counted and limit.startswith("NPROC=")))
 
     def _see_off(self, process: Popen[bytes], name: str) -> None:
         """Wait until the engine has removed the container, and do it ourselves where it does not."""

@@ -21,8 +21,6 @@ REAPER: Final = str(ENVIRONMENT / "container_reaper.py")
 
 # Process 1 of the container is ours, and counts as one of its processes and with its memory.
 _OWN_PROCESSES, _OWN_MIB = 1, 16
-# An engine's own first process has some threads before it becomes ours.
-_FEWEST_PROCESSES = 16
 # Of files; of processes, which are counted over all containers of a user.
 _USUAL = 16384
 _CLOSED = (
@@ -85,7 +83,7 @@ def memory_bytes(limits: Limits) -> int:
 
 def process_count(limits: Limits) -> int:
     """What the number of the container's processes is limited to."""
-    return max(limits.processes + _OWN_PROCESSES, _FEWEST_PROCESSES)
+    return limits.processes + _OWN_PROCESSES
 
 
 def _bounds(limits: Limits) -> list[str]:
