@@ -32,9 +32,10 @@ class Control(Enum):
     HOST = "as a plain process of ours"
     ROOT = "as a plain process of root's"
     NAMESPACES = "as root of namespaces that are thrown away"
+    STAYS = "as a plain process of ours, which is still there, or has left one, after a while"
 
 
-HOST, ROOT, NAMESPACES = Control
+HOST, ROOT, NAMESPACES, STAYS = Control
 
 WhyNot: TypeAlias = str
 """Why a program has no control."""

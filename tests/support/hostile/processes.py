@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flyteplugins_codegen.sandbox import Limits
-from hostile import HOST, NAMESPACES, ROOT, SYSCALL, WRITING, Program
+from hostile import HOST, NAMESPACES, ROOT, STAYS, SYSCALL, WRITING, Program
 
 _HARM = "it would end what runs here"
 _BUFFERS = """
@@ -96,7 +96,7 @@ say("KILLED", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     Program(
         "leaves a daemon",
         "daemon(stay)",
-        control="the test of what is left finds it: see `test_what_is_left_behind_is_found`",
+        control=STAYS,
     ),
     Program(
         "leaves a daemon that no signal ends",
@@ -108,7 +108,7 @@ def refuse():
     stay()
 daemon(refuse)
 """,
-        control="the same",
+        control=STAYS,
     ),
     Program(
         "leaves a stopped process",
@@ -119,20 +119,20 @@ def stop():
     stay()
 daemon(stop)
 """,
-        control="the same",
+        control=STAYS,
     ),
     Program(
         "leaves a daemon that makes itself anew",
         """
 import time
 def flee():
-    for _ in range(2000):
+    for _ in range(600):
         if os.fork():
             os._exit(0)
-        time.sleep(0.001)
+        time.sleep(0.05)
 daemon(flee)
 """,
-        control="the same",
+        control=STAYS,
     ),
     Program(
         "leaves a process beside itself, not below",
@@ -141,7 +141,7 @@ CLONE_PARENT, SIGCHLD = 0x8000, 17
 if call("clone", CLONE_PARENT | SIGCHLD, None, None, None, None) == 0:
     stay()
 """,
-        control="the same",
+        control=STAYS,
     ),
     Program(
         "leaves a process that holds its streams",
@@ -150,7 +150,7 @@ import time
 if os.fork() == 0:
     time.sleep(30)
 """,
-        control="the same",
+        control=STAYS,
     ),
     Program(
         "leaves a process under another name",
@@ -159,7 +159,7 @@ def rename():
     os.execve("/bin/sh", ["[kworker/0:1]", "-c", "exec sleep 30"], {"RUN": RUN})
 daemon(rename)
 """,
-        control="the same",
+        control=STAYS,
     ),
     Program(
         "kills the first process",
@@ -359,7 +359,7 @@ call('prctl', 1, 0, 0, 0, 0)
 os.setsid() if os.getpid() != os.getsid(0) else None
 time.sleep(30)
 """,
-        control="it would run on",
+        control=STAYS,
         ends=("timed_out",),
         limits=Limits(wall_s=0.4),
     ),

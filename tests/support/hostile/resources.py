@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flyteplugins_codegen.sandbox import Limits
-from hostile import ROOT, SYSCALL, Program
+from hostile import ROOT, STAYS, SYSCALL, Program
 
 _SMALL = Limits(wall_s=20, memory_mib=96, processes=64, output_mib=8, file_mib=4)
 _SHORT = Limits(wall_s=0.4)
@@ -337,7 +337,7 @@ leak(used > 1.8, used)
 import time
 time.sleep(30)
 """,
-        control="it would go on",
+        control=STAYS,
         ends=("timed_out",),
         limits=_SHORT,
     ),
@@ -348,7 +348,7 @@ import signal, time
 for number in set(signal.Signals) - {9, 19}: signal.signal(number, signal.SIG_IGN)
 while True: time.sleep(1)
 """,
-        control="it would go on",
+        control=STAYS,
         ends=("timed_out",),
         limits=_SHORT,
     ),
@@ -358,7 +358,7 @@ while True: time.sleep(1)
 import signal
 os.kill(os.getpid(), signal.SIGSTOP)
 """,
-        control="it would go on",
+        control=STAYS,
         ends=("timed_out",),
         limits=_SHORT,
     ),
@@ -380,7 +380,7 @@ os.kill(os.getpid(), signal.SIGSTOP)
 os.mkfifo(f'{OUT}/fifo')
 open(f'{OUT}/fifo')
 """,
-        control="it would go on",
+        control=STAYS,
         ends=("timed_out",),
         limits=_SHORT,
     ),
@@ -392,7 +392,7 @@ for _ in range(20):
     if os.fork() == 0: time.sleep(30)
 time.sleep(30)
 """,
-        control="it would go on",
+        control=STAYS,
         ends=("timed_out",),
         limits=_SHORT,
     ),
