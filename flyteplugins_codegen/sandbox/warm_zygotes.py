@@ -17,7 +17,7 @@ from flyteplugins_codegen.sandbox.launch import START_S
 from flyteplugins_codegen.sandbox.warm_kinds import ANY, Kind
 
 _JOBS_EACH: Final = 500  # then another takes over, with other hash seeds, addresses and memory
-_MOST_AT_ONCE: Final = 8
+_MOST_AT_ONCE: Final = 4  # each may hold a hundred MiB of imported modules
 _JOBS_IDLE: Final = 100  # that run elsewhere before a zygote has to make room for one of another kind
 _MOST_FAILURES: Final = 3
 

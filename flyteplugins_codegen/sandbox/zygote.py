@@ -128,11 +128,13 @@ def serve() -> None:
 
 
 def require_nothing_shared() -> None:
-    """Refuse to serve where a module made memory that stays one through a fork: a job could write to the next there."""
+    """Refuse to serve where a module has made what a fork does not part, or what does not come through one whole."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:  # noqa: PTH123  -- as above
         shared = [line for line in maps if line.split(" ")[1][1::2] == "ws"]
     if shared:
-        raise MemoryError(f"a preloaded module made shared memory: {shared[0].strip()}")
+        raise RuntimeError(f"a preloaded module made memory in which each job could write to the next: {shared[0]}")
+    if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208  -- as above
+        raise RuntimeError("a preloaded module started a thread, which may hold a lock when a job is forked")
 
 
 def preload(names: Iterable[str]) -> None:

@@ -261,7 +261,9 @@ SAME = {
     "tells its limits": "import resource as r; print([r.getrlimit(n) for n in range(16)])",
     "tells its streams": "print([(s.fileno(), s.encoding, s.errors, s.line_buffering, s.seekable()) for s in "
     "(sys.stdin, sys.stdout, sys.stderr)])",
-    "tells its modules' names": "print(sorted(n for n in sys.modules if n not in ('__future__', 'atexit', 'gc')))",
+    "tells its modules' names": (
+        "import typing; print(sorted(n for n in sys.modules if n not in ('__future__', 'atexit', 'gc')))"
+    ),
     "reads its stdin": "print(sys.stdin.read().upper()); sys.stdin.seek(0); print(sys.stdin.readline())",
     "reads its files": "print(open('/var/inputs/i').read(), open('data/d').read(), os.stat('data/d').st_mode)",
     "imports its own": "import helper; print(helper.VALUE, helper.__file__)",
@@ -432,6 +434,13 @@ def test_preloaded_modules_are_there_at_once_and_are_the_environments(tmp_path):
         code = "t = time.monotonic(); import slow; slow.VALUE += 1; print(slow.VALUE, time.monotonic() - t < 0.4)"
         executions = run_in_turn(opened, job(code), job(code))
     assert [execution.stdout for execution in executions] == [b"42 True\n"] * 2
+
+
+def test_a_module_that_starts_a_thread_is_not_preloaded(tmp_path):
+    starts = "import threading, time\nt = threading.Thread(target=time.sleep, args=(60,), daemon=True)\nt.start()\n"
+    with open_sandbox("bubblewrap", environment=environment_of(tmp_path, starts=starts), preload=("starts",)) as opened:
+        executions = opened.map([job("import starts; print(starts.t.is_alive())")] * 6)
+    assert [execution.stdout for execution in executions] == [b"True\n"] * 6
 
 
 def test_a_module_that_shares_memory_between_jobs_is_not_preloaded_for_them(tmp_path):
