@@ -19,7 +19,13 @@ from flyteplugins_codegen.sandbox.owner import owned_prefix
 
 UNPRIVILEGED_UID: Final = 65532  # no user of any distribution; within the range that every container maps
 
-_HOLD = 'while [ $# -gt 1 ]; do mount --rbind "$1" "$2" || exit 1; shift 2; done; echo ready; read -r _'
+# Nothing below /sys is shown to a job, and bubblewrap reads the list of mounts once for each that it makes.
+_HOLD = """
+umount -R -l /sys 2>/dev/null
+while [ $# -gt 1 ]; do mount --rbind "$1" "$2" || exit 1; shift 2; done
+echo ready
+read -r _
+"""
 
 
 class Antechamber:

@@ -21,7 +21,7 @@ from flyteplugins_codegen.sandbox.antechamber import UNPRIVILEGED_UID, Antechamb
 from flyteplugins_codegen.sandbox.cgroups import Cgroup, CgroupRoots
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Execution, Job
 from flyteplugins_codegen.sandbox.ending import failure_message
-from flyteplugins_codegen.sandbox.folders import make_folder, temporary_folder
+from flyteplugins_codegen.sandbox.folders import make_folder
 from flyteplugins_codegen.sandbox.held import HeldJob
 from flyteplugins_codegen.sandbox.inputs import Files, is_readable
 from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
@@ -159,7 +159,7 @@ class Bubblewrap:
         return seccomp_program(os.uname().machine, memory_is_counted="cgroup-memory" in _layers(group))
 
     def _start(self, job: Job, group: Cgroup | None, launch: Launch, info_end: int, stack: ExitStack) -> Watch:
-        files = Files(stack, self._copies(stack))
+        files = Files(stack, self._folder if self._antechamber else None)
         options = ["--info-fd", str(info_end), *self._options(job, files)]
         if program := self._filter(group):
             options += ["--seccomp", str(files.add_bytes(program))]
@@ -181,10 +181,6 @@ class Bubblewrap:
 
     def _variables(self) -> dict[str, str]:
         return variables(ENVIRONMENT, views.package_places(self._interpreter))
-
-    def _copies(self, stack: ExitStack) -> Path | None:
-        """Where the job's user finds copies of files that it may not read in their place; None where it is our user."""
-        return temporary_folder(stack, self._folder) if self._antechamber else None
 
 
 def _layers(group: Cgroup | None) -> tuple[str, ...]:

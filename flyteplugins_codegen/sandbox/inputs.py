@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from flyteplugins_codegen.errors import SandboxError
-from flyteplugins_codegen.sandbox.folders import is_reachable, require_input
+from flyteplugins_codegen.sandbox.folders import is_reachable, require_input, temporary_folder
 
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 
@@ -19,12 +19,12 @@ _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_
 class Files:
     """The files of one job as bubblewrap's options; `descriptors` are to be inherited by it."""
 
-    def __init__(self, stack: ExitStack, copies: Path | None) -> None:
-        """`copies` is where copies go when the job runs as another user than we do, else None."""
+    def __init__(self, stack: ExitStack, place: Path | None) -> None:
+        """`place` is where copies go when the job runs as another user than we do, else None."""
         self.options: list[str] = []
         self.descriptors: list[int] = []
         self._stack = stack
-        self._copies = copies
+        self._place = place
 
     def add_all(self, folder: str, files: Mapping[str, Path | bytes]) -> None:
         """Show every file under `folder`. Raises RequestError for a path that is not there."""
@@ -44,9 +44,9 @@ class Files:
 
     def _readable(self, name: str, path: Path) -> Path:
         path = require_input(name, path)
-        if self._copies is None or is_open(path):
+        if self._place is None or is_open(path):
             return path
-        target = self._copies / str(len(self.options))
+        target = temporary_folder(self._stack, self._place) / path.name
         copy_openly(path, target)
         return target
 

@@ -404,7 +404,7 @@ status = os.wait()[1]
 )
 def test_a_job_that_lost_a_child_to_its_memory_limit(sandbox, code, expected):
     """It ended by it unless it ended well. Where the kernel kills a group as one, it ends at once."""
-    execution = sandbox.run(job(CHILD_NEEDS_TOO_MUCH + code, limits=Limits(memory_mib=200, wall_s=3)))
+    execution = sandbox.run(job(CHILD_NEEDS_TOO_MUCH + code, limits=Limits(memory_mib=200, wall_s=6)))
     if is_grouped(execution):
         assert execution.status in {expected, "out_of_memory"}
         assert execution.status == expected or not execution.exit_code
@@ -424,7 +424,7 @@ for _ in range(12):
         time.sleep(60)
 time.sleep(60)
 """
-    execution = sandbox.run(job(code, limits=Limits(memory_mib=200, wall_s=4)))
+    execution = sandbox.run(job(code, limits=Limits(memory_mib=200, wall_s=6)))
     assert execution.status == "out_of_memory"
 
 
