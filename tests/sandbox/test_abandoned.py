@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_a_killed_supervisor_leaves_no_running_job_and_the_next_removes_its_folders(kind, place):
     marker = f"abandoned-{kind}-{time.monotonic_ns()}"
     command = [sys.executable, "-c", SUPERVISOR, kind, marker]
-    with subprocess.Popen(command, env={"TMPDIR": str(place)}) as supervisor:
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(place)}) as supervisor:
         wait_for_jobs(marker, at_least=2)
         supervisor.send_signal(signal.SIGKILL)
     wait_for_jobs(marker, at_most=0)
