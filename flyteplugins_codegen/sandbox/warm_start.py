@@ -21,7 +21,6 @@ from flyteplugins_codegen.sandbox.warm_zygotes import Zygote
 _FOLDER: Final = "/dev/shm"  # noqa: S108 - where every job gets one of its own, and so does not see what was there
 _FORMAT: Final = 2  # of `marshal`, which every Python reads
 _EXECUTES: Final = ("python", "-c", "")  # what the interpreter of `ANY` was started for is never run
-_COMMON: Final = ("typing",)  # most programs that a model writes import it, and would wait longer for it than they run
 # Threads do not survive a fork: those of numpy's OpenBLAS, and of the jemalloc in pyarrow.
 _VARIABLES: Final = {"OPENBLAS_NUM_THREADS": "1", "JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
@@ -49,7 +48,12 @@ class ZygoteSandbox:
         return Zygote(process, channel)
 
     def _start(self, kind: Kind, channel: int) -> subprocess.Popen[bytes]:
-        settings = {"channel": channel, "preload": () if kind == ANY else (*_COMMON, *self.preload)}
+        path = {**self.env, **kind.env}.get("PYTHONPATH")
+        settings = {
+            "channel": channel,
+            "path": path.split(os.pathsep) if path else [],
+            "preload": () if kind == ANY else self.preload,
+        }
         with ExitStack() as stack:
             told = _sent(stack, marshal.dumps(settings, _FORMAT))
             program = _sent(stack, Path(zygote.__file__).read_bytes())
@@ -69,9 +73,7 @@ class ZygoteSandbox:
             )
 
     def _options(self, kind: Kind) -> list[str]:
-        env = {**self.env, **_VARIABLES, **kind.env}
-        path = env.get("PYTHONPATH")
-        env["PYTHONPATH"] = f"{_FOLDER}:{path}" if path else _FOLDER
+        env = {**self.env, **_VARIABLES, **kind.env, "PYTHONPATH": _FOLDER}
         return [*views.open_namespaces(), *views.empty_places(), *self.root, *views.setenv(env), "--chdir", APP]
 
 

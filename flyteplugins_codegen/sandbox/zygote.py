@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     Contents: TypeAlias = Mapping[str, tuple[int, bytes]]  # name to mode and content
 
+STANDARD_PATH = [folder for folder in sys.path if folder != os.path.dirname(__file__)]  # noqa: PTH120  -- no pathlib
 UID = 1000
 APP, INPUTS, OUTPUTS = "/app", "/var/inputs", "/var/outputs"
 PRIVATE = (OUTPUTS, "/tmp", "/dev/shm")  # noqa: S108  -- of the job's own root
@@ -54,12 +55,14 @@ class Kernel:
     def __init__(self) -> None:
         import _signal  # type: ignore[import-not-found]  # part of every Python; `signal` would take 3 ms
 
-        found = set(sys.modules)
+        found, path = set(sys.modules), sys.path[:]
+        sys.path[:] = STANDARD_PATH
         import _socket
         import ctypes
         import fcntl
         import resource
 
+        sys.path[:] = path
         for name in set(sys.modules) - found:
             del sys.modules[name]
         self.socket, self.fcntl, self.resource, self.signal = _socket, fcntl, resource, _signal
@@ -107,7 +110,9 @@ def serve() -> None:
     gc.disable()
     shared: dict[str, Any] = {}
     atexit.register(leave_apart, sys.modules, shared)  # before all others, so that it is the last
-    forget_path(os.path.dirname(__file__))  # noqa: PTH120  -- pathlib is for jobs that ask for it
+    import typing  # noqa: F401  -- most programs import it, and would wait longer for it than they run
+
+    set_path(settings["path"])
     preload(settings["preload"])
     kernel = Kernel()
     require_nothing_shared()
@@ -129,7 +134,7 @@ def serve() -> None:
 
 def require_nothing_shared() -> None:
     """Refuse to serve where a module has made what a fork does not part, or what does not come through one whole."""
-    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:  # noqa: PTH123  -- as above
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:  # noqa: PTH123  -- no pathlib
         shared = [line for line in maps if line.split(" ")[1][1::2] == "ws"]
     if shared:
         raise RuntimeError(f"a preloaded module made memory in which each job could write to the next: {shared[0]}")
@@ -151,10 +156,13 @@ def preload(names: Iterable[str]) -> None:
         stream.flush()
 
 
-def forget_path(folder: str) -> None:
-    """Take the folder that this file was found in out of the path again."""
-    sys.path.remove(folder)
-    sys.path_importer_cache.pop(folder, None)
+def set_path(folders: list[str]) -> None:
+    """Make the path what it would be, had the interpreter been started with these folders as its PYTHONPATH.
+
+    It was started with this file's alone, so that of the environment nothing runs here but what was asked for.
+    """
+    absolute = [os.path.abspath(folder) for folder in folders]  # noqa: PTH100  -- as above
+    sys.path[:] = dict.fromkeys([*absolute, *STANDARD_PATH])
 
 
 def next_job(channel: _socket.socket) -> int:

@@ -436,6 +436,27 @@ def test_preloaded_modules_are_there_at_once_and_are_the_environments(tmp_path):
     assert [execution.stdout for execution in executions] == [b"42 True\n"] * 2
 
 
+def test_nothing_of_the_environment_runs_before_a_job_but_what_was_asked_for(tmp_path):
+    tells = "import os\nPID = os.getpid()\n"
+    names = ("ctypes", "resource", "sitecustomize", "asked")
+    environment = environment_of(tmp_path, **dict.fromkeys(names, tells))
+    (tmp_path / "encodings").mkdir(mode=0o755)
+    (tmp_path / "encodings" / "__init__.py").write_text("raise SystemExit('hijacked')")
+    code = f"print(*[__import__(name).PID for name in {names}])"
+    with open_sandbox("bubblewrap", environment=environment, preload=("asked",)) as opened:
+        (execution,) = run_in_turn(opened, job(code))
+    assert execution.stdout == b"2 2 2 1\n", execution
+
+
+def test_the_environments_own_sitecustomize_runs_in_each_job(tmp_path):
+    environment = environment_of(tmp_path, sitecustomize="import sys\nsys.customized = True\nprint('customized')\n")
+    a_job = job("print(sys.customized, sys.modules['sitecustomize'].__file__)")
+    with open_sandbox("bubblewrap", environment=environment) as opened:
+        cold, (warm, _) = opened.run(a_job), run_in_turn(opened, a_job, a_job)
+    assert as_told(warm) == as_told(cold)
+    assert b"customized\nTrue" in warm.stdout
+
+
 def test_a_module_that_starts_a_thread_is_not_preloaded(tmp_path):
     starts = "import threading, time\nt = threading.Thread(target=time.sleep, args=(60,), daemon=True)\nt.start()\n"
     with open_sandbox("bubblewrap", environment=environment_of(tmp_path, starts=starts), preload=("starts",)) as opened:
