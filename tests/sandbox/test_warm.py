@@ -22,7 +22,17 @@ from typing import Any
 import pytest
 
 from flyteplugins_codegen.models.environment import InstalledEnvironment
-from flyteplugins_codegen.sandbox import ALL, Execution, Job, Limits, Sandbox, open_sandbox, views, warm_zygotes
+from flyteplugins_codegen.sandbox import (
+    ALL,
+    Execution,
+    Job,
+    Limits,
+    Sandbox,
+    open_sandbox,
+    opening,
+    views,
+    warm_zygotes,
+)
 from flyteplugins_codegen.sandbox.interpreter import find_interpreter
 
 PRELUDE = "import os, sys, time, signal, pathlib, socket, subprocess\n"
@@ -319,6 +329,19 @@ def test_it_is_the_same_as_in_a_cold_run_when_a_program(sandbox, title):
     cold, (warm,) = sandbox.run(a_job), run_in_turn(sandbox, a_job)
     assert as_told(warm) == as_told(cold)
     assert set(warm.isolation) == {*cold.isolation, "warm"}
+
+
+@pytest.mark.parametrize(
+    "title", ["needs too much memory", "starts too many processes", "computes too long", "fills its outputs", "prints"]
+)
+def test_it_is_the_same_without_control_groups_when_a_program(monkeypatch, title):
+    monkeypatch.setattr(opening, "find_cgroups", lambda: None)
+    a_job = job(SAME[title], limits=LIMITS, outputs=ALL)
+    with open_sandbox("bubblewrap") as opened:
+        cold, (warm,) = opened.run(a_job), run_in_turn(opened, a_job)
+        assert as_told(warm) == as_told(cold)
+    assert set(warm.isolation) == {*cold.isolation, "warm"}
+    assert "rlimit-memory" in warm.isolation
 
 
 COMMANDS = {
