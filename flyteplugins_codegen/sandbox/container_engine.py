@@ -13,6 +13,8 @@ from flyteplugins_codegen.errors import SandboxUnavailableError
 
 ENGINES: Final = ("podman", "docker")
 _RUNTIMES = ("crun", "runc")
+_LOG_LINE = 'time="'  # of podman
+_MOST_CHARS = 2000
 _ANSWER_S = 60.0
 _PULL_S = 1800.0
 
@@ -78,5 +80,12 @@ def ask(command: Sequence[str], *, timeout_s: float = _ANSWER_S) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise EngineError(f"{command[0]} does not answer: {error}") from error
     if done.returncode != 0:
-        raise EngineError(done.stderr.strip()[-2000:] or f"exit status {done.returncode}", done.returncode)
+        raise EngineError(errors_in(done.stderr) or f"exit status {done.returncode}", done.returncode)
     return done.stdout.strip()
+
+
+def errors_in(stderr: str) -> str:
+    """What an engine says went wrong, without the log lines that may precede it."""
+    lines = stderr.strip().splitlines()
+    errors = [line for line in lines if not line.startswith(_LOG_LINE)]
+    return "\n".join(errors or lines)[-_MOST_CHARS:]

@@ -15,6 +15,7 @@ from subprocess import Popen, TimeoutExpired
 from typing import IO
 
 from flyteplugins_codegen.errors import SandboxError
+from flyteplugins_codegen.sandbox.container_engine import errors_in
 from flyteplugins_codegen.sandbox.streams import Stream
 
 _HEAD_BYTES = 5
@@ -99,7 +100,7 @@ class Talk:
             self._step(deadline)
         with suppress(TimeoutExpired):
             self._process.wait(max(0.0, deadline - time.monotonic()))
-        return self._errors.kept.decode(errors="replace").strip() or f"exit status {self.exit_status}"
+        return errors_in(self._errors.kept.decode(errors="replace")) or f"exit status {self.exit_status}"
 
     def _step(self, deadline: float) -> None:
         for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):

@@ -34,9 +34,14 @@ def base_image() -> str:
     name = f"localhost/codegen-test-base:{_recipe()}"
     _require("podman")
     with _one_at_a_time():
-        if name not in _run("podman", "images", "--format", "{{.Repository}}:{{.Tag}}").split():
-            _run("podman", "import", "--quiet", str(_archive()), name)
+        if name not in podman("images", "--format", "{{.Repository}}:{{.Tag}}").split():
+            podman("import", "--quiet", str(_archive()), name)
     return name
+
+
+def podman(*arguments: str) -> str:
+    """What podman prints. Raises BaseImageError with what it says where it fails."""
+    return _run("podman", *arguments).strip()
 
 
 def base_archive() -> Path:
