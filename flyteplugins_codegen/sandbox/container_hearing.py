@@ -70,7 +70,7 @@ class Hearing:
             raise StuckError("the container did not end its job")
         try:
             return self._read_report(json.loads(frame.payload), in_time=in_time)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             raise TalkEndedError("the container did not tell how its job ended") from error
 
     def outputs(self) -> Iterator[Frame]:

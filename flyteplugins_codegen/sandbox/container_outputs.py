@@ -25,6 +25,8 @@ from flyteplugins_codegen.sandbox.harvest_rules import (
 )
 from flyteplugins_codegen.sandbox.outputs import Output
 
+_MOST_DIGITS = 18  # of what a kernel counts in 64 bits
+
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
@@ -154,6 +156,11 @@ def _path_of(frame: Frame) -> tuple[str, ...]:
 def _parse(frame: Frame, kind: bytes, count: int) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """The numbers of a frame, and the parts of its path."""
     fields = frame.payload.split(b" ", count)
-    if frame.kind != kind or len(fields) != count + 1 or not all(field.isdigit() for field in fields[:count]):
+    numbers = fields[:count]
+    if frame.kind != kind or len(fields) <= count or not all(map(_is_number, numbers)):
         raise TalkEndedError("the container said something that does not belong here")
-    return tuple(map(int, fields[:count])), tuple(fields[count].decode(errors="surrogateescape").split("/"))
+    return tuple(map(int, numbers)), tuple(fields[count].decode(errors="surrogateescape").split("/"))
+
+
+def _is_number(field: bytes) -> bool:
+    return field.isdigit() and len(field) <= _MOST_DIGITS
