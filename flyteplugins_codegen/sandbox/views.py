@@ -19,6 +19,8 @@ _USUALLY_LINKS = ("/bin", "/lib", "/lib32", "/lib64")
 PRIVATE_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108 - inside the sandbox
 """The sized folders in memory that a job has beside its outputs."""
 
+_TELLING = (Path("/proc/kallsyms"), Path("/proc/keys"))  # of the kernel's addresses, of the supervisor's keyrings
+
 Place = Callable[[Path], Path]
 """Where the user that bubblewrap runs as reaches a path of this machine."""
 
@@ -109,9 +111,15 @@ def private_places(limits: Limits) -> list[str]:
 
 def sealed(limits: Limits) -> list[str]:
     """The last word of a private root: nothing else can be written to."""
-    addresses = Path("/proc/kallsyms")
-    cover = ["--ro-bind", os.devnull, str(addresses)] if addresses.exists() else []
-    return [*cover, *sized("/dev/shm", limits), "--remount-ro", "/dev", "--remount-ro", "/"]  # noqa: S108 - the same
+    return [*_covered(), *sized("/dev/shm", limits), "--remount-ro", "/dev", "--remount-ro", "/"]  # noqa: S108 - the same
+
+
+def _covered() -> Iterator[str]:
+    """In /proc, what tells of the kernel, and the settings of the job's namespaces, which its user could write to."""
+    for path in ("/proc/kallsyms", "/proc/keys"):
+        if Path(path).exists():
+            yield from ("--ro-bind", os.devnull, path)
+    yield from ("--ro-bind", "/proc/sys", "/proc/sys")
 
 
 def empty_places() -> list[str]:

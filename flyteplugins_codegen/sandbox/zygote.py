@@ -197,7 +197,7 @@ def reap() -> None:
 def become_init(kernel: Kernel, control: _socket.socket) -> None:
     """Furnish, wait for the word to go, start the job, wait for its end. Returns in the job's process only."""
     try:
-        request = receive(control)
+        skip, request = receive(control)
         furnish(kernel, request)
         folders = [os.open(place, os.O_RDONLY | os.O_DIRECTORY) for place in PRIVATE]
         give_up_rights(kernel)
@@ -218,7 +218,7 @@ def become_init(kernel: Kernel, control: _socket.socket) -> None:
     job = os.fork()
     if job:
         wait(control, job)
-    become_job(kernel, request)
+    become_job(kernel, skip, request)
 
 
 def fail(control: _socket.socket, message: str) -> NoReturn:
@@ -227,16 +227,16 @@ def fail(control: _socket.socket, message: str) -> NoReturn:
     os._exit(CANNOT_EXECUTE)
 
 
-def receive(control: _socket.socket) -> dict[str, Any]:
-    """The job's request; its standard streams become ours."""
-    _, ancillary, _, _ = control.recvmsg(1, ANCILLARY_BYTES)
+def receive(control: _socket.socket) -> tuple[int, dict[str, Any]]:
+    """How many words of the job's command we were started with, and its request; its standard streams become ours."""
+    skip, ancillary, _, _ = control.recvmsg(1, ANCILLARY_BYTES)
     request, *streams = descriptors(ancillary)
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
     told = read_all(request)
     os.close(request)
-    return told
+    return int(skip), told
 
 
 def read_all(descriptor: int) -> dict[str, Any]:
@@ -257,11 +257,22 @@ def furnish(kernel: Kernel, request: Mapping[str, Any]) -> None:
         kernel.call("mount", None, place, None, REMOUNT | BIND | READ_ONLY | NOSUID | NODEV, None)
     kernel.call("mount", "proc", "/proc", "proc", NOSUID | NODEV | NOEXEC, None)
     kernel.call("mount", "devpts", "/dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620")
-    if os.path.exists("/proc/kallsyms"):  # noqa: PTH110  -- pathlib is for jobs that ask for it
-        kernel.call("mount", "/dev/null", "/proc/kallsyms", None, BIND, None)
     bring_up_loopback(kernel)
     write("/proc/sys/user/max_user_namespaces", "1")  # the one that follows
+    # The job's user owns its namespaces, and with them the settings that the kernel keeps for each.
+    kernel.call("mount", "/proc/sys", "/proc/sys", None, BIND, None)
+    kernel.call("mount", None, "/proc/sys", None, REMOUNT | BIND | READ_ONLY | NOSUID | NODEV | NOEXEC, None)
+    cover(kernel)
     os.chdir(APP)
+
+
+def cover(kernel: Kernel) -> None:
+    """Hide what tells of the kernel, and close the settings of the job's namespaces, which its user could write to."""
+    for path in ("/proc/kallsyms", "/proc/keys"):
+        if os.path.exists(path):  # noqa: PTH110  -- pathlib is for jobs that ask for it
+            kernel.call("mount", "/dev/null", path, None, BIND, None)
+    kernel.call("mount", "/proc/sys", "/proc/sys", None, BIND, None)
+    kernel.call("mount", None, "/proc/sys", None, REMOUNT | BIND | READ_ONLY | NOSUID | NODEV | NOEXEC, None)
 
 
 def map_user(inside: int, outside: int) -> None:
@@ -347,17 +358,20 @@ def wait(control: _socket.socket, job: int) -> NoReturn:
 # --- the job ----------------------------------------------------------------------------------------------------------
 
 
-def become_job(kernel: Kernel, request: Mapping[str, Any]) -> None:
-    """Be what a fresh process would be. Returns when the interpreter is to go on with the program that it was given."""
+def become_job(kernel: Kernel, skip: int, request: Mapping[str, Any]) -> None:
+    """Be what a fresh process would be. Returns when the interpreter is to go on with the program that it was given.
+
+    `skip` is how many words of the command say which program that is; 0 where it is another.
+    """
     kernel.call("prctl", SET_DUMPABLE, 1, 0, 0, 0)
     close_descriptors()
     command = list(request["command"])
     os.environ.clear()
     os.environ.update(request["env"])
-    if not request["skip"]:
+    if not skip:
         execute(kernel, command)
     kernel.signal.signal(SIGINT, kernel.signal.default_int_handler)
-    sys.argv[1:] = command[request["skip"] :]
+    sys.argv[1:] = command[skip:]
     sys.orig_argv[:] = command
     renew(request["env"])
     gc.enable()

@@ -26,6 +26,9 @@ UNREACHABLE = ("ENETUNREACH", "EHOSTUNREACH", "ECONNREFUSED", "EADDRNOTAVAIL", "
 """How a machine, or a server of this one, is out of reach."""
 
 
+_USUAL = Limits(wall_s=20)
+
+
 class Control(Enum):
     """Where a program succeeds without doing harm."""
 
@@ -48,7 +51,7 @@ class Program:
     `refusals` are the reasons that it may be given, of which it must be given one; where there are none, it comes to
     its end and has found nothing. `before` is run as a job of its own first. `ends` are the statuses that its job may
     end with. `missing` are the reasons that a kernel gives which lacks what the program is about: its control may then
-    fail of them. `machines` are those that it is for.
+    fail of them. `machines` are those that it is for. It `is_alone` if it would end other programs of its job.
     """
 
     title: str
@@ -57,9 +60,15 @@ class Program:
     control: Control | WhyNot = HOST
     before: str = field(default="", kw_only=True)
     ends: tuple[str, ...] = field(default=("exited",), kw_only=True)
-    limits: Limits = field(default=Limits(wall_s=20), kw_only=True)
+    limits: Limits = field(default=_USUAL, kw_only=True)
     missing: tuple[str, ...] = field(default=(), kw_only=True)
+    is_alone: bool = field(default=False, kw_only=True)
     machines: tuple[str, ...] = field(default=("x86_64", "aarch64"), kw_only=True)
 
     def __str__(self) -> str:
         return self.title
+
+    def may_share_a_job(self) -> bool:
+        """Whether one job may run others before and after it."""
+        is_usual = (self.before, self.ends, self.limits) == ("", ("exited",), _USUAL)
+        return is_usual and not self.is_alone

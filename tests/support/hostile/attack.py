@@ -1,4 +1,4 @@
-"""What every hostile program stands on; it runs in the sandbox, as `python attack.py`, and executes `program.py`.
+"""What every hostile program stands on; it runs in the sandbox, as `python attack.py RUN`, and executes `program.py`.
 
 It says one line for each thing that happened: `LEAK ...` where a program got what it was after, `REFUSED <errno>` where
 the kernel or the sandbox said no, and `DONE` at the end. Anything else that goes wrong is a mistake in the program and
@@ -261,10 +261,10 @@ def _chunks(memory: int, maps: str) -> Iterator[bytes]:
 
 
 def main() -> None:
-    """Run the program that lies beside this file."""
+    """Run the program that lies beside this file, or the one that is named."""
     with suppress(OSError):  # by this name what it leaves behind is found, even where nothing is executed anew
         write("/proc/self/comm", RUN.encode())
-    path = f"{__file__.rpartition('/')[0]}/program.py"
+    path = f"{__file__.rpartition('/')[0]}/{(*sys.argv[2:], 'program.py')[0]}"
     try:
         exec(compile(read(path), path, "exec"), globals())  # noqa: S102 - that is what it is for
     except OSError as error:
@@ -274,4 +274,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-    sys.stdout.flush()

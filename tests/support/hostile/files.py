@@ -237,6 +237,15 @@ reach('mount_setattr', -100, b'/', 0, ctypes.create_string_buffer(32), 32)
     Program("exchanges its root", "reach('pivot_root', b'/tmp', b'/tmp')", SYSCALL, NAMESPACES),
     # --- the kernel's own files
     Program(
+        "opens a setting of the kernel for writing",
+        """
+for folder, _, names in os.walk("/proc/sys"):
+    for name in names:
+        leak(name != "ns_last_pid" and is_opened(f"{folder}/{name}", os.O_WRONLY), folder, name)
+""",
+        control=ROOT,
+    ),
+    Program(
         "opens a switch of the kernel for writing",
         """
 for name in os.listdir("/proc"):

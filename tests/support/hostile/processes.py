@@ -35,6 +35,7 @@ os.kill(-1, signal.SIGKILL)
 say("KILLED", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """,
         control=_HARM,
+        is_alone=True,
     ),
     Program(
         "makes a process of the host less important",
@@ -142,6 +143,7 @@ if call("clone", CLONE_PARENT | SIGCHLD, None, None, None, None) == 0:
     stay()
 """,
         control=STAYS,
+        is_alone=True,
     ),
     Program(
         "leaves a process that holds its streams",
@@ -151,6 +153,7 @@ if os.fork() == 0:
     time.sleep(30)
 """,
         control=STAYS,
+        is_alone=True,
     ),
     Program(
         "leaves a process under another name",
@@ -169,6 +172,7 @@ os.kill(1, 9)
 time.sleep(0.2)
 """,
         control=_HARM,
+        is_alone=True,
     ),
     Program(
         "sends every signal to the first process",
@@ -180,6 +184,7 @@ for number in range(1, 65):
 time.sleep(0.2)
 """,
         control=_HARM,
+        is_alone=True,
     ),
     Program(
         "kills the process that started it",
@@ -189,6 +194,7 @@ os.kill(os.getppid(), 9)
 time.sleep(0.2)
 """,
         control=_HARM,
+        is_alone=True,
     ),
     Program(
         "kills its own group",
@@ -198,6 +204,7 @@ signal.signal(15, signal.SIG_IGN)
 os.kill(0, 15)
 """,
         control=_HARM,
+        is_alone=True,
     ),
     # --- namespaces
     Program("makes a namespace", f"for name, flag in {_FLAGS}.items(): reach('unshare', flag)", SYSCALL),
