@@ -130,23 +130,34 @@ class Bubblewrap:
 
     def _run_warm(self, workers: WarmWorkers, job: Job) -> Execution:
         """Run a job in a fork; once more as `run` does where it brings much, or where that was lost."""
-        if is_small(job):
-            with suppress(OSError), self._group(job) as group:
-                rights = Rights(render_rlimits(job.limits, _layers(group)), self._filter(group) or b"")
-                with workers.held(job, rights) as held:
-                    if held:
-                        execution = held.run(group, self._folder / "outputs")
-                        return replace(execution, isolation=(*self._isolation(group), "warm"))
+        with suppress(OSError):
+            execution = self._forked(workers, job) if is_small(job) else None
+            if execution:
+                return execution
         return self.run(job)
+
+    def _forked(self, workers: WarmWorkers, job: Job) -> Execution | None:
+        with self._group(job) as group:
+            rights = Rights(render_rlimits(job.limits, _layers(group)), self._filter(group) or b"")
+            with workers.held(job, rights) as held:
+                if held and group:
+                    group.add(held.first)
+                execution = held.run(group, self._folder / "outputs") if held else None
+            return replace(execution, isolation=(*self._isolation(group), "warm")) if execution else None
 
     def _hold(self, job: Job, group: Cgroup | None, stack: ExitStack) -> HeldJob | Execution:
         """Start a job up to where its command waits to be released; what is to be said where it cannot start."""
-        launch = Launch(stack, job.limits, _layers(group))
+        entries = group.entries(stack) if group else ()
+        launch = Launch(stack, job.limits, _layers(group), entries)
         info, info_end = open_pipe(stack)
         watch = self._start(job, group, launch, info_end.fileno(), stack)
+        if group and not entries:
+            group.prepare()
         if not watch.wait_ready(START_S):
             return Execution(status="sandbox_error", message=failure_message(watch, job))
         first = json.loads(info.read(4096))["child-pid"]
+        if group and not entries:
+            group.add(first)
         private = () if self.kind == "none" else views.PRIVATE_FOLDERS
         folders = tuple(f"/proc/{first}/root{folder}" for folder in (OUTPUTS, *private))
         outputs = os.open(folders[0], os.O_RDONLY | os.O_DIRECTORY)

@@ -28,9 +28,9 @@ class WarmWorkers:
         Raises OSError where no process can be had, and at the end of the block where it was lost with its zygote: then
         the job is to be run again.
         """
+        request = render_request(job, {**self._sandbox.env, **job.env, "PWD": APP}, rights)
         with self._zygotes.lent(kind_of(job)) as (kind, zygote), ExitStack() as stack:
-            request = render_request(job, kind, {**self._sandbox.env, **job.env, "PWD": APP}, rights)
-            held = fork_job(zygote, job, request, stack)
+            held = fork_job(zygote, len(kind.command), job, request, stack)
             yield held
             if held and not held.watch.report.kept and zygote.has_ended():
                 raise ConnectionResetError("a zygote ended while one of its jobs was running")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import socket
@@ -21,29 +22,29 @@ from flyteplugins_codegen.sandbox.warm_zygotes import Zygote
 
 _MESSAGE_BYTES: Final = 4096
 _ANCILLARY_BYTES: Final = 256
+_FOLDERS: Final = 3
 _CREDENTIALS: Final = struct.Struct("3i")  # process, user, group
 _DESCRIPTOR: Final = struct.Struct("i")
 
 
-def fork_job(zygote: Zygote, job: Job, request: bytes, stack: ExitStack) -> HeldJob | None:
+def fork_job(zygote: Zygote, skip: int, job: Job, request: bytes, stack: ExitStack) -> HeldJob | None:
     """Have a process forked, and everything laid out for the job; None where the job's command is not there.
 
-    `stack` ends it and closes all that is held of it. Raises OSError where one step of it failed.
+    `skip` is how many words of the command the zygote was started with. `stack` ends the process and closes all that is
+    held of it. Raises ConnectionError or TimeoutError where a process failed, OSError where this one has no room.
     """
     control = _fork(zygote, stack)
-    pipes = _send(control, request, job.stdin, stack)
-    message, ancillary, _, _ = control.recvmsg(_MESSAGE_BYTES, _ANCILLARY_BYTES, socket.MSG_CMSG_CLOEXEC)
-    if message == b"unstartable":
+    stdout, stderr = _send(control, skip, (request, job.stdin), stack)
+    answer, first, folders = _hear(control, stack)
+    if answer == b"unstartable":
         return None
-    if message != b"ready":
-        raise ConnectionResetError(message.decode(errors="replace") or "a job's process ended before the job began")
-    told = {kind: data for _, kind, data in ancillary}
-    first = _CREDENTIALS.unpack(told[socket.SCM_CREDENTIALS])[0]
-    folders = [number for (number,) in _DESCRIPTOR.iter_unpack(told[socket.SCM_RIGHTS])]
-    for folder in folders:
-        stack.callback(os.close, folder)
-    stdout, stderr = (Stream(pipe, job.limits.stream_kib << 10) for pipe in pipes)
-    watch = _Watch(_Forked(first), stdout, stderr, Stream(control.fileno(), _MESSAGE_BYTES))
+    if answer != b"ready":
+        raise ConnectionResetError(answer.decode(errors="replace") or "a job's process ended before the job began")
+    if len(folders) != _FOLDERS:
+        raise OSError(errno.EMFILE, "no descriptors are left for a job's folders")
+    keep_bytes = job.limits.stream_kib << 10
+    report = Stream(control.fileno(), _MESSAGE_BYTES)
+    watch = _Watch(_Forked(first), Stream(stdout, keep_bytes), Stream(stderr, keep_bytes), report)
     stack.enter_context(closing(watch))
     paths = tuple(f"/proc/self/fd/{folder}" for folder in folders)
     return HeldJob(job, first, watch, folders[0], paths, partial(control.send, b"g"))
@@ -59,18 +60,27 @@ def _fork(zygote: Zygote, stack: ExitStack) -> socket.socket:
     return control
 
 
-def _send(control: socket.socket, request: bytes, stdin: bytes, stack: ExitStack) -> tuple[int, int]:
-    """Hand over the job and its standard streams; our ends of the two that it writes to."""
+def _send(control: socket.socket, skip: int, told: tuple[bytes, bytes], stack: ExitStack) -> tuple[int, int]:
+    """Hand over the request, the stdin and two pipes to write to; our ends of these."""
     (stdout, stdout_end), (stderr, stderr_end) = open_pipe(stack), open_pipe(stack)
-    with ExitStack() as sent:
-        given = [memory_file(request), memory_file(stdin) if stdin else os.open(os.devnull, os.O_RDONLY)]
-        for descriptor in given:
-            sent.callback(os.close, descriptor)
-        for end in (stdout_end, stderr_end):
-            sent.enter_context(end)  # so that the pipe ends with the job
-            given.append(end.fileno())
-        socket.send_fds(control, [b"j"], given)
+    given = []
+    with stdout_end, stderr_end, ExitStack() as sent:  # so that the pipes end with the job
+        for content in told:
+            given.append(memory_file(content) if content else os.open(os.devnull, os.O_RDONLY))
+            sent.callback(os.close, given[-1])
+        socket.send_fds(control, [str(skip).encode()], [*given, stdout_end.fileno(), stderr_end.fileno()])
     return stdout.fileno(), stderr.fileno()
+
+
+def _hear(control: socket.socket, stack: ExitStack) -> tuple[bytes, int, list[int]]:
+    """The answer, the number of the process that gives it, and the descriptors that came with it."""
+    answer, ancillary, _, _ = control.recvmsg(_MESSAGE_BYTES, _ANCILLARY_BYTES, socket.MSG_CMSG_CLOEXEC)
+    told = {kind: data for _, kind, data in ancillary}
+    folders = [number for (number,) in _DESCRIPTOR.iter_unpack(told.get(socket.SCM_RIGHTS, b""))]
+    for folder in folders:
+        stack.callback(os.close, folder)
+    pid, _, _ = _CREDENTIALS.unpack(told.get(socket.SCM_CREDENTIALS, bytes(_CREDENTIALS.size)))
+    return answer, pid, folders
 
 
 @dataclass(slots=True)

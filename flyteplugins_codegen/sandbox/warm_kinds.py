@@ -11,8 +11,10 @@ from flyteplugins_codegen.sandbox.contract import Job
 
 _INTERPRETERS: Final = ("python", "python3")
 _HARMLESS_OPTIONS: Final = frozenset(("-u", "-B", "-O", "-OO", "-b", "-bb", "-q", "-s", "-P"))
-# Where other libraries than ours may be loaded, or another interpreter found, a fresh process decides.
+# Where other libraries than ours may be loaded, or another interpreter found, a fresh process decides; and one that
+# tells how it started must do so to its job.
 _FRESH_VARIABLES: Final = ("PATH", "LD_", "MALLOC_", "GLIBC_", "PYTHONHOME", "PYTHONEXECUTABLE", "PYTHONINSPECT")
+_TELLING_VARIABLES: Final = ("PYTHONVERBOSE", "PYTHONPROFILEIMPORTTIME")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ ANY: Final = Kind((), frozenset())
 def kind_of(job: Job) -> Kind:
     """The narrowest kind that a job belongs to."""
     length = _length_of_start(job.command)
-    if length == 0 or any(name.startswith(_FRESH_VARIABLES) for name in job.env):
+    if length == 0 or any(name.startswith((*_FRESH_VARIABLES, *_TELLING_VARIABLES)) for name in job.env):
         return ANY
     return Kind(job.command[:length], frozenset(job.env.items()))
 

@@ -10,7 +10,6 @@ from typing import Final
 
 from flyteplugins_codegen.sandbox.contract import Job
 from flyteplugins_codegen.sandbox.folders import require_input
-from flyteplugins_codegen.sandbox.warm_kinds import Kind
 
 _MOST_BYTES: Final = 16 << 20  # what is read and copied for a job; more is faster to mount
 _MOST_FILES: Final = 1 << 18  # in each of a job's own folders; every one takes a KiB of the kernel's memory
@@ -35,17 +34,16 @@ class Rights:
     filter: bytes
 
 
-def render_request(job: Job, kind: Kind, env: Mapping[str, str], rights: Rights) -> bytes:
-    """What `zygote.py` takes. `env` are all variables of the job; `kind` is that of the zygote."""
+def render_request(job: Job, env: Mapping[str, str], rights: Rights) -> bytes:
+    """What `zygote.py` takes; `env` are all variables of the job. Raises OSError for a file that cannot be read."""
     request = {
         "command": list(job.command),
-        "skip": len(kind.command),
         "env": dict(env),
         "program": _contents(job.program),
         "inputs": _contents(job.inputs),
         "limits": rights.rlimits,
         "filter": rights.filter,
-        "size": job.limits.output_mib << 20,
+        "size": max(job.limits.output_mib << 20, 1),  # 0 would be without limit
         "inodes": _MOST_FILES,
     }
     return marshal.dumps(request, _FORMAT)

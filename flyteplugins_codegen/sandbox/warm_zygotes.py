@@ -80,12 +80,13 @@ class Zygotes:
     def lent(self, kind: Kind) -> Iterator[tuple[Kind, Zygote]]:
         """A zygote for one job, and its kind: the one asked for, or `ANY`.
 
-        An OSError in the block is taken for the zygote's fault. Raises OSError where none can be had.
+        Raises OSError where none can be had. A connection that breaks in the block is taken for the zygote's fault.
         """
         kind, place = self._borrow(kind)
         try:
-            yield kind, place.coming.result()
-        except OSError:
+            zygote = self._arrived(kind, place)
+            yield kind, zygote
+        except (ConnectionError, TimeoutError):
             self._blame(kind, place)
             raise
         else:
@@ -117,6 +118,12 @@ class Zygotes:
             place.users, place.served, place.last = place.users + 1, place.served + 1, self._jobs
             self._places.move_to_end(kind)
             return kind, place
+
+    def _arrived(self, kind: Kind, place: _Place) -> Zygote:
+        try:
+            return place.coming.result()
+        except OSError as error:
+            raise ConnectionResetError(f"no zygote started for {kind.command}: {error}") from error
 
     def _started(self, kind: Kind) -> Zygote:
         zygote = self._start(kind)

@@ -332,7 +332,7 @@ def test_it_is_the_same_as_in_a_cold_run_when_a_program(sandbox, title):
 
 
 @pytest.mark.parametrize(
-    "title", ["needs too much memory", "starts too many processes", "computes too long", "fills its outputs", "prints"]
+    "title", ["needs too much memory", "starts too many processes", "waits too long", "fills its outputs", "prints"]
 )
 def test_it_is_the_same_without_control_groups_when_a_program(monkeypatch, title):
     monkeypatch.setattr(opening, "find_cgroups", lambda: None)
