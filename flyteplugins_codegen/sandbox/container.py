@@ -6,7 +6,6 @@ An engine offers less than bubblewrap does: no descriptor can be handed in, no f
 
 from __future__ import annotations
 
-import platform
 import shutil
 import time
 from collections.abc import Callable, Iterable
@@ -49,7 +48,7 @@ class Container:
         self._trial = trial
         self._interpreter = Interpreter(Path(trial.place.python), (), (), packages)
         self._memory_is_counted = "cgroup-memory" in trial.layers
-        self._filter = seccomp_program(platform.machine(), memory_is_counted=self._memory_is_counted)
+        self._filter = seccomp_program(trial.machine, memory_is_counted=self._memory_is_counted)
         with ExitStack() as stack:
             self._folder = make_folder(stack)
             self._mounts = self._furnish()

@@ -538,6 +538,7 @@ def describe() -> dict[str, object]:
         "python": os.path.realpath(sys.executable),
         "version": f"{sys.version_info[0]}.{sys.version_info[1]}",
         "suffix": EXTENSION_SUFFIXES[0],
+        "machine": os.uname().machine,
         "memory": _limit_of("memory/memory.limit_in_bytes", "memory.max"),
         "processes": _limit_of("pids/pids.max", "pids.max"),
         "counts_cpu": _cgroup_cpu_s() > 0,

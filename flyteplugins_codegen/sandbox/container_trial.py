@@ -33,7 +33,7 @@ _ENGINES_FAULT = frozenset({None, 125, 126})  # as exit statuses of both engines
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a container was found to be like: its Python, and what of its limits the kernel holds it to.
+    """What a container was found to be like: its Python, its kernel's machine, and what of its limits it is held to.
 
     `suffix` is what extension modules end in: `.cpython-311-x86_64-linux-gnu.so` says version, machine and C library.
     """
@@ -41,6 +41,7 @@ class Trial:
     place: Place
     version: str
     suffix: str
+    machine: str
     layers: tuple[str, ...]
 
 
@@ -96,7 +97,11 @@ def _try(place: Place) -> Trial:
             raise
     found = _read_answer(answer)
     return Trial(
-        replace(place, python=found["python"]), found["version"], found["suffix"], tuple(_layers(found, limits))
+        place=replace(place, python=found["python"]),
+        version=found["version"],
+        suffix=found["suffix"],
+        machine=found["machine"],
+        layers=tuple(_layers(found, limits)),
     )
 
 

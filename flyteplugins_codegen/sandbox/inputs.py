@@ -13,8 +13,6 @@ from pathlib import Path
 from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.sandbox.folders import is_reachable, require_input, temporary_folder
 
-_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-
 
 class Files:
     """The files of one job as bubblewrap's options; `descriptors` are to be inherited by it."""
@@ -57,7 +55,8 @@ def memory_file(content: bytes) -> int:
     with open(descriptor, "wb", closefd=False) as file:
         file.write(content)
     os.lseek(descriptor, 0, os.SEEK_SET)
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+    seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
     return descriptor
 
 

@@ -24,7 +24,9 @@ _IN_POD = (
     "a Kubernetes pod: hostUsers: false, and in the container's securityContext procMount: Unmasked, seccompProfile "
     "and appArmorProfile of type Unconfined"
 )
-_MACOS = "macOS has no Linux namespaces: install docker or podman and name an image, or run in a Linux virtual machine"
+_MACOS = (
+    "macOS has no Linux namespaces, nor do packages that are installed on it run in containers: use a Linux machine"
+)
 _ENGINE = (
     "a container: apt install podman, fetch an image with the environment's Python (podman pull "
     "python:3.11-slim), and name it in FLYTE_CODEGEN_IMAGE"
