@@ -19,8 +19,6 @@ _USUALLY_LINKS = ("/bin", "/lib", "/lib32", "/lib64")
 PRIVATE_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108 - inside the sandbox
 """The sized folders in memory that a job has beside its outputs."""
 
-_TELLING = (Path("/proc/kallsyms"), Path("/proc/keys"))  # of the kernel's addresses, of the supervisor's keyrings
-
 Place = Callable[[Path], Path]
 """Where the user that bubblewrap runs as reaches a path of this machine."""
 
