@@ -6,6 +6,7 @@ process into it. Groups go when their job has ended; those that a killed process
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -45,6 +46,23 @@ class Cgroup:
         """Put a process, and all that it will start, under the limits. Raises OSError where it has ended."""
         for group in self._groups:
             group.add(pid)
+
+    def entries(self, stack: ExitStack) -> tuple[int, ...]:
+        """Descriptors, closed with the stack, by which a process without threads puts itself under the limits.
+
+        It writes `0` to each, which takes no time, where `add` may take many times that of a small job. None where the
+        kernel offers no such way: there `prepare` early, and `add`.
+        """
+        found = [group.open_entry() for group in self._groups]
+        entries = tuple(entry for entry in found if entry is not None)
+        for entry in entries:
+            stack.callback(os.close, entry)
+        return entries if len(entries) == len(found) else ()
+
+    def prepare(self) -> None:
+        """Wait now for what the next `add` would wait for; done best while the process to be added is starting."""
+        for group in self._groups:
+            group.prepare()
 
     def usage(self) -> CgroupUsage:
         """What was used up to now."""
@@ -109,12 +127,15 @@ def _places(hierarchies: Iterable[Hierarchy]) -> Iterator[Place]:
 
 def _place_in_version_1(hierarchy: Hierarchy) -> Place:
     serves = frozenset(ours for theirs, ours in _VERSION_1.items() if theirs in hierarchy.controllers)
-    return Place(1, hierarchy.own, serves)
+    return Place(1, hierarchy.own, hierarchy.own, serves)
 
 
 def _place_in_version_2(hierarchy: Hierarchy) -> Place | None:
     parent = find_parent(hierarchy)
-    return Place(2, parent, passed_on(parent) | {"cpu"}) if parent else None
+    if parent is None:
+        return None
+    own = next(now.own for now in read_hierarchies() if now.mount == hierarchy.mount)  # we may have stepped aside
+    return Place(2, parent, own, passed_on(parent) | {"cpu"})
 
 
 def _works(place: Place) -> bool:

@@ -23,10 +23,14 @@ _EVENTS = {1: "memory.oom_control", 2: "memory.events"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A folder of one hierarchy in which groups can be made, and what they do there: of `memory`, `pids`, `cpu`."""
+    """A folder of one hierarchy in which groups can be made, and what they do there: of `memory`, `pids`, `cpu`.
+
+    `own` is the folder of the group that we are in ourselves.
+    """
 
     version: int
     folder: Path
+    own: Path
     serves: frozenset[str]
 
 
@@ -50,6 +54,21 @@ class Group:
     def add(self, pid: int) -> None:
         """Put a process, and all that it will start, into the group. Raises OSError where it has ended."""
         self._write("cgroup.procs", str(pid))
+
+    def open_entry(self) -> int | None:
+        """A descriptor for a process without threads, which is in at once when it writes `0` there; version 1 only.
+
+        To put another process into a group, or one with threads, the kernel waits until each processor has passed a
+        quiet state: up to 15 ms, unless it has just waited for another.
+        """
+        if self._place.version != 1:
+            return None
+        return os.open("tasks", os.O_WRONLY | os.O_CLOEXEC, dir_fd=self._folder)
+
+    def prepare(self) -> None:
+        """Have the wait over before a process is added, by a move that changes nothing: ours to where we are."""
+        with suppress(OSError):  # not ours to change: then `add` waits
+            _write_to(os.open(self._place.own / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC), "0")
 
     def cpu_s(self) -> float | None:
         """The processor time that all its processes have used; None where it is not counted here."""
@@ -124,8 +143,11 @@ class Group:
             return file.read().decode()
 
     def _write(self, name: str, text: str) -> None:
-        descriptor = os.open(name, os.O_WRONLY | os.O_CLOEXEC, dir_fd=self._folder)
-        try:
-            os.write(descriptor, text.encode())
-        finally:
-            os.close(descriptor)
+        _write_to(os.open(name, os.O_WRONLY | os.O_CLOEXEC, dir_fd=self._folder), text)
+
+
+def _write_to(descriptor: int, text: str) -> None:
+    try:
+        os.write(descriptor, text.encode())
+    finally:
+        os.close(descriptor)

@@ -39,8 +39,6 @@ class HeldJob:
         with ExitStack() as stack:
             process = os.pidfd_open(self.first)
             stack.callback(os.close, process)
-            if group:
-                group.add(self.first)
             census = Census(self.first, self.folders)
             self.release()
             started = time.monotonic()

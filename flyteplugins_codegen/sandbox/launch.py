@@ -26,19 +26,23 @@ _REPORT_BYTES = 1 << 16
 class Launch:
     """The two pipes between us and the reaper of one job, and the start of its process. `stack` ends and closes all.
 
-    The reaper sets those limits that none of `layers` sets.
+    The reaper sets those limits that none of `layers` sets, and enters the control group of these `entries`.
     """
 
-    def __init__(self, stack: ExitStack, limits: Limits, layers: Collection[str] = ()) -> None:
+    def __init__(
+        self, stack: ExitStack, limits: Limits, layers: Collection[str] = (), entries: tuple[int, ...] = ()
+    ) -> None:
         self._stack = stack
         self._limits = limits
+        self._entries = entries
         self._rlimits = render_rlimits(limits, layers)
         self._report, self._report_end = open_pipe(stack)
         self._hold_end, self._hold = open_pipe(stack)
 
     def reaper_command(self, executable: Path) -> list[str]:
         """The command that runs our reaper; the job's own command follows it."""
-        channels = (str(self._report_end.fileno()), str(self._hold_end.fileno()))
+        entries = ",".join(map(str, self._entries))
+        channels = (str(self._report_end.fileno()), str(self._hold_end.fileno()), entries)
         return [str(executable), "-I", "-S", "-c", compact_source(reaper.__file__), *channels, self._rlimits, "--"]
 
     def start(
@@ -60,7 +64,7 @@ class Launch:
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(*(end.fileno() for end in ours), *inherited),
+            pass_fds=(*(end.fileno() for end in ours), *self._entries, *inherited),
             env=env,
             cwd=cwd,
             umask=0o022,

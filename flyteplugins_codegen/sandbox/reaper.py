@@ -1,11 +1,12 @@
 """The first process of a job: it holds the job until told, sets its limits, starts it, and reports how it ended.
 
-It runs inside the sandbox under the job's interpreter, as `python -I -S -c SOURCE REPORT HOLD LIMITS -- COMMAND...`.
+It runs inside the sandbox under the job's interpreter, as `-I -S -c SOURCE REPORT HOLD ENTRIES LIMITS -- COMMAND...`.
 Every job waits for it to start, so it imports next to nothing, not even `os`. Where it is process 1 of a namespace, the
 kernel kills everything that the job left behind as soon as it exits. Being the parent it sees the raw wait status,
 which tells a job that exits 137 from one that was killed; bubblewrap and a shell report both as 137.
 
 REPORT and HOLD are descriptors. To REPORT go `ready` or `unstartable`, then one line `STATUS CPU_SECONDS PEAK_KIB`.
+ENTRIES are those of control groups, separated by commas: a `0` written to them puts it, and the job with it, inside.
 LIMITS are `NAME=SOFT:HARD` pairs of `resource.RLIMIT_*`, separated by commas.
 """
 
@@ -23,16 +24,19 @@ _CANNOT_EXECUTE = 126  # as shells do
 def main(arguments: list[str]) -> int:
     """Run one job; the exit code is the job's, or 128 and its signal's number."""
     report, hold = int(arguments[0]), int(arguments[1])
-    command = arguments[4:]
+    command = arguments[5:]
     for descriptor in (report, hold):
         posix.set_inheritable(descriptor, False)
+    for entry in arguments[2].split(",") if arguments[2] else ():
+        posix.write(int(entry), b"0")
+        posix.close(int(entry))
     if not _can_start(command[0]):
         posix.write(report, b"unstartable\n")
         return _CANNOT_EXECUTE
     posix.write(report, b"ready\n")
     if not posix.read(hold, 1):  # the supervisor is gone
         return _CANNOT_EXECUTE
-    _limit(arguments[2])
+    _limit(arguments[3])
     return _run(command, report)
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -181,6 +181,29 @@ def test_groups_and_descriptors_do_not_pile_up(roots):
         roots.open(Limits()).close()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
     assert groups_left(roots, owned_prefix("job")) == set()
+
+
+def test_a_process_enters_by_itself_or_is_added_after_a_wait(group):
+    """Which of both depends on the version; each puts it under the limits."""
+    with ExitStack() as stack:
+        entries = group.entries(stack)
+        code = f"[os.write(entry, b'0') for entry in {entries}]; b'x' * (100 << 20)"
+        process = subprocess.Popen(
+            [*PYTHON, f"import os, sys; sys.stdin.read()\n{code}"], stdin=subprocess.PIPE, pass_fds=entries
+        )
+        if not entries:
+            group.prepare()
+            group.add(process.pid)
+        process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    assert group.usage().oom_kills >= 1
+
+
+def test_preparing_moves_nothing(group):
+    before = Path("/proc/self/cgroup").read_text()
+    group.prepare()
+    assert Path("/proc/self/cgroup").read_text() == before
+    assert members(group) == set()
 
 
 def test_a_process_that_has_ended_cannot_be_added(group):
@@ -360,13 +383,13 @@ def test_alone_in_its_group_our_process_steps_aside_and_back_again(second):
 
 
 def test_a_real_group_of_version_2_counts_kills_and_goes(second):
-    group = Cgroup((Group(Place(2, second, frozenset({"cpu"})), f"{owned_prefix('test')}0"),), ())
+    group = Cgroup((Group(Place(2, second, second, frozenset({"cpu"})), f"{owned_prefix('test')}0"),), ())
     run_in(group, DAEMON)
     (daemon,) = members(group)
     assert 0 < group.cpu_s() < 10
     group.close()
     assert not is_running(daemon)
-    assert groups_left(CgroupRoots([Place(2, second, frozenset())]), owned_prefix("test")) == set()
+    assert groups_left(CgroupRoots([Place(2, second, second, frozenset())]), owned_prefix("test")) == set()
 
 
 # --- version 2: what is written and read ------------------------------------------------------------------------------
@@ -376,7 +399,7 @@ def make_group(folder: Path, **files: str) -> Group:
     folder.mkdir()
     for name, text in files.items():
         (folder / name.replace("_", ".", 1)).write_text(text)
-    return Group(Place(2, folder.parent, frozenset({"memory", "pids", "cpu"})), folder.name, new=False)
+    return Group(Place(2, folder.parent, folder.parent, frozenset({"memory", "pids", "cpu"})), folder.name, new=False)
 
 
 def test_a_group_of_version_2_bounds_memory_swap_and_processes_and_ends_as_one(tmp_path):
