@@ -29,6 +29,7 @@ _CLOSED = (
     "--pull=never",
     "--network=none",
     "--ipc=private",
+    "--cgroupns=private",
     "--read-only",
     "--cap-drop=all",
     "--security-opt=no-new-privileges",
