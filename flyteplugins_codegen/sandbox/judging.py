@@ -12,10 +12,12 @@ sealed with the nonce, so that nobody else could have written it.
 
 from __future__ import annotations
 
+import _ctypes  # `ctypes` would cost each start 2 ms
 import _signal  # type: ignore[import-not-found]  # part of every Python; `signal` would cost each start 3 ms
 import builtins
 import os
 import sys
+from _blake2 import blake2b  # `hashlib` would cost each start 3 ms
 from time import perf_counter
 
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
@@ -64,8 +66,6 @@ def hide_memory() -> None:
     """Make /proc/<judge>/mem, fd and environ unreadable to the judged process, which runs as the same user."""
     if sys.platform != "linux":
         return
-    import _ctypes  # `ctypes` would cost each start 2 ms
-
     set_dumpable = 4  # prctl(2): PR_SET_DUMPABLE
     this_program: Any = None  # its libraries are open, the C library among them
     prctl = _ctypes.dlsym(_ctypes.dlopen(this_program, 0), "prctl")
@@ -177,10 +177,6 @@ def _raised_by(run: Callable[[], None]) -> BaseException | None:
 
 
 def _seal(nonce: bytes, text: bytes) -> bytes:
-    try:
-        from _blake2 import blake2b  # `hashlib` would cost each start 3 ms
-    except ImportError:
-        from hashlib import blake2b
     return blake2b(text, key=nonce, digest_size=SEAL_BYTES).hexdigest().encode()
 
 

@@ -344,3 +344,18 @@ def test_an_interpreter_of_another_version_judges_the_same(sandbox: Sandbox) -> 
     sources = {name: content for name, content in made.program.items() if not name.endswith(".pyc")}
     assert len(sources) * 2 - 1 == len(made.program)
     assert judged(job(ADD, ASSERTS, "add"), nonce, sandbox.run(replace(made, program=sources))).passed
+
+
+IMPORTED = """
+import sys
+
+def f(name):
+    return sys.modules[name].__spec__ is not None
+"""
+
+
+@pytest.mark.parametrize("module", ["plain_data", "judging"])
+def test_warm_workers_have_the_judge_imported_before_they_fork(sandbox: Sandbox, module: str) -> None:
+    by_the_job = job(IMPORTED, f"assert f({module!r})")
+    ahead = job(IMPORTED, f"assert not f({module!r})")
+    assert [result.passed for result in (run_values(sandbox, by_the_job), *run_many(sandbox, [ahead]))] == [True, True]  # type: ignore[union-attr]  # no error, or it fails
