@@ -139,9 +139,7 @@ class Bubblewrap:
     def _forked(self, workers: WarmWorkers, job: Job) -> Execution | None:
         with self._group(job) as group:
             rights = Rights(render_rlimits(job.limits, _layers(group)), self._filter(group) or b"")
-            with workers.held(job, rights) as held:
-                if held and group:
-                    group.add(held.first)
+            with workers.held(job, rights, group) as held:
                 execution = held.run(group, self._folder / "outputs") if held else None
             return replace(execution, isolation=(*self._isolation(group), "warm")) if execution else None
 
