@@ -112,6 +112,7 @@ def serve() -> None:
     atexit.register(leave_apart, sys.modules, shared)  # before all others, so that it is the last
     import typing  # noqa: F401  -- most programs import it, and would wait longer for it than they run
 
+    import_ahead(settings["modules"])
     set_path(settings["path"])
     preload(settings["preload"])
     kernel = Kernel()
@@ -140,6 +141,14 @@ def require_nothing_shared() -> None:
         raise RuntimeError(f"a preloaded module made memory in which each job could write to the next: {shared[0]}")
     if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208  -- as above
         raise RuntimeError("a preloaded module started a thread, which may hold a lock when a job is forked")
+
+
+def import_ahead(modules: Iterable[tuple[str, bytes]]) -> None:
+    """Have the modules that a program of ours brings along, each after those that it imports."""
+    for name, source in modules:
+        sys.modules[name] = module = type(sys)(name)
+        module.__file__ = f"{APP}/{name}.py"
+        exec(compile(source, module.__file__, "exec", dont_inherit=True), vars(module))  # noqa: S102  -- our own
 
 
 def preload(names: Iterable[str]) -> None:
