@@ -142,3 +142,15 @@ def wait_until(holds) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_outputs_that_find_no_room_here_are_the_sandbox_s_failure_and_nobody_waits_for_them(container_image):
+    code = "open('/var/outputs/x', 'wb').write(bytes(20 << 20))"
+    with open_sandbox("container", image=container_image) as sandbox:
+        (sandbox._folder / "outputs").rmdir()
+        started_s = time.monotonic()
+        execution = run(sandbox, code, outputs=("x",))
+        assert (execution.status, execution.exit_code) == ("sandbox_error", None)
+        assert "No such file or directory" in execution.message
+        assert time.monotonic() - started_s < 9
+        assert not podman("ps", "--all", "--quiet", "--filter", f"name=-{os.getpid()}-")
