@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, NoReturn, TypeAlias
 
-    from flyteplugins_codegen.sandbox import comparison, exchange, explaining, judged, plain_data
+    from flyteplugins_codegen.sandbox import comparison, exchange, explaining, judged, numpy_truth, plain_data
     from flyteplugins_codegen.sandbox.plain_data import Tree
     from flyteplugins_codegen.sandbox.stand_ins import Fault, Judge
 
@@ -35,6 +35,7 @@ else:
     import exchange
     import explaining
     import judged
+    import numpy_truth
     import plain_data
     from stand_ins import Judge
 
@@ -134,6 +135,7 @@ class Report:
         """Run a case and take down what became of it; close where nothing more can be asked."""
         peer = self._peer
         peer.begin_case()
+        numpy_truth.refuse_emptiness()
         self._running = name
         started = perf_counter()
         error = _raised_by(run)

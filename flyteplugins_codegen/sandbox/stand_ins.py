@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn, TypeAlias
 
-    from flyteplugins_codegen.sandbox import exchange, plain_data
+    from flyteplugins_codegen.sandbox import exchange, numpy_truth, plain_data
     from flyteplugins_codegen.sandbox.exchange import Given
     from flyteplugins_codegen.sandbox.plain_data import Tree
 
     Fault: TypeAlias = tuple[str, str, str]  # as a Cause has it: kind, subject, message
 else:
     import exchange
+    import numpy_truth
     import plain_data
 
 TOKEN_BYTES = 8
@@ -166,6 +167,7 @@ class Judge(exchange.Peer):
 
     def call(self, act: str, number: int, given: Given, find: Callable[[Tree], Any] | None = None) -> Any:
         """Have the judged process call its object."""
+        numpy_truth.refuse_emptiness()
         try:
             return super().call(act, number, given, find)
         except plain_data.TooMuchError as error:  # it may have been made of the solution's answers

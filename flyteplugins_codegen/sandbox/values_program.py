@@ -13,7 +13,16 @@ from flyteplugins_codegen.sandbox.contract import APP
 
 COMMAND: Final = ("python", f"{APP}/judge.py")
 # Each after those that it imports.
-_MODULES: Final = ("plain_data", "comparison", "exchange", "explaining", "judged", "stand_ins", "judging")
+_MODULES: Final = (
+    "plain_data",
+    "comparison",
+    "exchange",
+    "explaining",
+    "judged",
+    "numpy_truth",
+    "stand_ins",
+    "judging",
+)
 _START: Final = b"import judging\n\njudging.main()\n"
 _UNCHECKED_HASH: Final = (1).to_bytes(4, "little")  # PEP 552: compiled from its source, which is not to be compared
 

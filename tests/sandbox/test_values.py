@@ -166,12 +166,31 @@ def f(x):
     return np.zeros(3).view(E)
 """
 
+HALF = """
+def f(x):
+    return [f(y) for y in x] if isinstance(x, list) else x / 2
+"""
+HALVES = """
+import numpy as np
 
-def test_arrays_are_plain_and_their_subclasses_are_not(tmp_path_factory: pytest.TempPathFactory) -> None:
+def assertion(out, exp):
+    assert np.allclose(out, exp)
+    np.testing.assert_allclose(out, exp)
+
+for inp, exp in ((3, 1.5), ([3.0], [1.5]), ([], [])):
+    assertion(f(inp), exp)
+"""
+
+
+def test_arrays_are_plain_their_subclasses_are_not_and_nothing_is_close_to_something(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     environment = environment_with(tmp_path_factory.mktemp("numpy") / "packages", "numpy")
     with open_sandbox("bubblewrap", environment=environment) as opened:
         assert run_values(opened, job(SORTS, SORTED)).cause is None
         assert kind(run_values(opened, job(EQUAL_ARRAY, SORTED))) == "test_failed"
+        assert run_values(opened, job(HALF, HALVES)).cause is None
+        assert kind(run_values(opened, job("def f(x): return []", HALVES))) == "test_failed"
         pairs = Pairs((Pair(([3, 1],), expected=3), Pair(([2.5],), expected=2.5)))
         assert run_values(opened, job("import numpy as np\ndef f(x): return np.max(x)\n", pairs)).passed
 
