@@ -211,6 +211,8 @@ def become_init(kernel: Kernel, control: _socket.socket) -> None:
         enter(entries)
         folders = [os.open(place, os.O_RDONLY | os.O_DIRECTORY) for place in PRIVATE]
         give_up_rights(kernel)
+        limit(kernel, request["limits"])
+        kernel.close_system_calls(request["filter"])
     except Exception as error:  # noqa: BLE001  -- whatever it is, the supervisor is to hear of it
         fail(control, str(error))
     if not can_start(request["command"][0], request["env"]):
@@ -221,14 +223,22 @@ def become_init(kernel: Kernel, control: _socket.socket) -> None:
         os.close(folder)
     if not control.recv(1):  # the supervisor has gone
         os._exit(CANNOT_EXECUTE)
-    limit(kernel, request["limits"])
-    kernel.close_system_calls(request["filter"])
     kernel.call("prctl", SET_DUMPABLE, 0, 0, 0, 0)  # the job runs as the same user, and is not to look into this
     kernel.signal.signal(SIGINT, kernel.signal.SIG_DFL)  # to process 1, of a job's signals only handled ones arrive
-    job = os.fork()
+    job = start_job(control, request["command"][0])
     if job:
         wait(control, job)
     become_job(kernel, skip, request)
+
+
+def start_job(control: _socket.socket, name: str) -> int:
+    """Fork; where the job's limits do not allow that, it ends as a command that cannot be run."""
+    try:
+        return os.fork()
+    except OSError as error:
+        os.write(2, f"{name}: {error.strerror}\n".encode(errors="replace"))
+        control.send(f"{CANNOT_EXECUTE << 8} 0 0".encode())
+        os._exit(CANNOT_EXECUTE)
 
 
 def fail(control: _socket.socket, message: str) -> NoReturn:
@@ -294,11 +304,8 @@ def enter(entries: Iterable[int]) -> None:
 
 def map_user(inside: int, outside: int) -> None:
     """Be the user `inside` in the user namespace that this process has just come into."""
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{inside} {outside} 1"),
-        ("gid_map", f"{inside} {outside} 1"),
-    ):
+    line = f"{inside} {outside} 1"
+    for name, text in (("setgroups", "deny"), ("uid_map", line), ("gid_map", line)):
         write(f"/proc/self/{name}", text)
 
 

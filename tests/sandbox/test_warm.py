@@ -344,6 +344,13 @@ def test_it_is_the_same_without_control_groups_when_a_program(monkeypatch, title
     assert "rlimit-memory" in warm.isolation
 
 
+def test_a_job_that_may_have_no_process_ends_as_in_a_cold_run(sandbox):
+    a_job = job("print('there')", limits=Limits(processes=1))
+    cold, (warm,) = sandbox.run(a_job), run_in_turn(sandbox, a_job)
+    assert as_told(warm) == as_told(cold)
+    assert (warm.exit_code, warm.stdout) == (126, b"")
+
+
 COMMANDS = {
     "a script without options": ("python", "/app/main.py", "x"),
     "a script by a relative path": ("python3", "main.py"),
