@@ -40,6 +40,8 @@ else:
     from stand_ins import Judge
 
 SEAL_BYTES = 16
+LONGEST_S = 1e6  # of what a timer takes
+MAX_TOLD_CHARS = 1_000_000
 KILL = 9
 CUT_SHORT = 3  # not 0, with which the loss of a process to the memory limit would pass for nothing
 # Where a name that the checks do not import may come from, if the solution says that it has it from there too.
@@ -81,16 +83,19 @@ def judge(peer: Judge, child: int) -> NoReturn:
     report.begin(wall_s)
     try:
         plan = Plan(*checks)
+    except Exception as error:  # noqa: BLE001 - a compiler has many ways to refuse a text
+        report.close(_broken(error))
+    try:
         cases = plan.prepare(peer, solution, entry_point)
     except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends the judge but itself
-        report.close(_why_not(peer, error))
+        report.close(_why_not(peer, error, plan.sources))
     for name, run in cases:
         report.run(name, run, plan.sources)
     report.close(None)
 
 
-def _why_not(peer: Judge, error: BaseException) -> Fault:
-    """Why the checks could not begin."""
+def _why_not(peer: Judge, error: BaseException, sources: dict[str, str]) -> Fault:
+    """Why the cases could not begin."""
     fault = peer.ended or peer.fault
     if fault is not None:
         return fault
@@ -98,6 +103,10 @@ def _why_not(peer: Judge, error: BaseException) -> Fault:
         return explaining.raised_fault(peer.last)
     if isinstance(error, NoEntryPointError):
         return "missing_entry_point", "", str(error)
+    return explaining.explain(peer, error, sources)[:3] if peer.calls else _broken(error)
+
+
+def _broken(error: BaseException) -> Fault:
     return "broken_tests", "", f"the checks cannot be run: {type(error).__name__}: {error}"
 
 
@@ -120,6 +129,7 @@ class Report:
         self._stdout = os.dup(1)
         os.dup2(2, 1)  # where the solution prints, the checks print too
         self._cases: list[Tree] = []
+        self._left = MAX_TOLD_CHARS
         self._running = ""
         self._wall_s = 0.0
 
@@ -129,7 +139,7 @@ class Report:
         self._write(["begun"])
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # it could only be the solution's
         _signal.signal(_signal.SIGALRM, self._end_in_time)
-        _signal.setitimer(_signal.ITIMER_REAL, wall_s)
+        _signal.setitimer(_signal.ITIMER_REAL, min(wall_s, LONGEST_S))
 
     def run(self, name: str, run: Callable[[], None], sources: dict[str, str]) -> None:
         """Run a case and take down what became of it; close where nothing more can be asked."""
@@ -142,9 +152,14 @@ class Report:
         told: explaining.Failure = ("", "", "", "")
         if error is not None or peer.fault or peer.ended:  # a check may have caught what must fail it
             told = explaining.explain(peer, error, sources)
-        self._cases.append([name, *told, perf_counter() - started])
+        self._cases.append([name, *self._fitting(*told), perf_counter() - started])
         if peer.ended:
             self.close(None)
+
+    def _fitting(self, kind: str, subject: str, message: str, traceback: str) -> list[Tree]:
+        """A failure, without its texts once too much has been told."""
+        self._left -= len(message) + len(traceback)
+        return [kind, subject, message, traceback] if self._left > 0 else [kind, subject, "", ""]
 
     def close(self, fault: Fault | None) -> NoReturn:
         """Tell everything, and end both processes."""

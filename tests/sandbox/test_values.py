@@ -245,6 +245,13 @@ def test_what_is_long_is_shortened(sandbox: Sandbox) -> None:
     assert len(report.cause.message) <= 2000
 
 
+def test_many_failures_are_told_though_not_all_their_texts(sandbox: Sandbox) -> None:
+    pairs = Pairs(tuple(Pair(("x" * 99,), expected="y" * number) for number in range(5000)))
+    report = run_values(sandbox, job("def f(x): return x", pairs))
+    assert {case.outcome for case in report.cases[100:]} == {"failed"}
+    assert (report.cases[0].message != "", report.cases[-1].message) == (True, "")
+
+
 def test_what_was_printed_is_shown(sandbox: Sandbox) -> None:
     solution = "def f(x):\n    print('hello')\n    return 'x' * x"
     report = run_values(sandbox, job(solution, "print('said')\nassert f(1) == 2"))
@@ -265,7 +272,8 @@ def test_what_was_printed_is_shown(sandbox: Sandbox) -> None:
         ("def f(x): return None", "assert len(f(1)) == 2", "test_failed"),
         ("def f(x): return 1", "assert f(1) == (", "broken_tests"),
         ("def f(x): return 1", AssertList(("assert f(1)",), setup="1 / 0"), "broken_tests"),
-        ("def f(x): return 1", AssertList(("assert f(1)",), setup="assert f(1) == 2"), "broken_tests"),
+        ("def f(x): return 1", AssertList(("assert f(1)",), setup="assert f(1) == 2"), "test_failed"),
+        ("def f(x): return 1", CheckFunction("def check(f): assert f(1) == 2\ncheck(f)"), "test_failed"),
         ("def f(x): return 1", CheckFunction("def checks(f): assert f(1)"), "broken_tests"),
         ("def f(x): return 1", CheckFunction("def check(f): assert f(1)", context="def"), "broken_tests"),
         ("def f(x): return 1", AssertList(()), "nothing_ran"),
