@@ -24,6 +24,7 @@ _READ_BYTES = 1 << 18
 _WRITE_BYTES = 1 << 16
 _ERRORS_BYTES = 1 << 16
 _LAST_WORDS_S = 10.0
+_LONGEST_WAIT_S = 3600.0  # what a system takes as a time-out is bounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class Talk:
         return errors_in(self._errors.kept.decode(errors="replace")) or f"exit status {self.exit_status}"
 
     def _step(self, deadline: float) -> None:
-        for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):
+        for key, _ in self._selector.select(min(max(0.0, deadline - time.monotonic()), _LONGEST_WAIT_S)):
             if not self._act_on(key.fd):
                 self._selector.unregister(key.fd)
 

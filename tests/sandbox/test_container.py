@@ -110,6 +110,10 @@ def test_processor_time_is_counted_over_all_processes(sandbox):
     assert 1 <= execution.cpu_s < 5
 
 
+def test_a_job_may_have_all_the_time_in_the_world(sandbox):
+    assert run(sandbox, "print(1)", limits=Limits(wall_s=1e12)).stdout == b"1\n"
+
+
 # --- nothing is left behind -------------------------------------------------------------------------------------------
 
 
