@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from suites import RIGHT, TESTS, WRONG, judged, kind
+from suites import RIGHT, TESTS, WRONG, judged, kind, suite_job
 
 from flyteplugins_codegen.errors import SandboxError
+from flyteplugins_codegen.models.report import SuiteReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
-from flyteplugins_codegen.sandbox.suite import SuiteJob, run_suite
+from flyteplugins_codegen.sandbox.suite import SuiteJob, run_suite, run_suites
 
 
 @pytest.fixture
@@ -371,6 +372,9 @@ class FailingSandbox:
     def run(self, _job: Job) -> Execution:
         return Execution(status="sandbox_error", message="no room on the disk")
 
+    def map(self, jobs, *, workers, on_result):  # noqa: ARG002  -- the contract's
+        return [on_result(number, self.run(job)) for number, job in enumerate(jobs)]
+
 
 def test_a_failure_of_the_sandbox_is_never_the_program_s() -> None:
     with pytest.raises(SandboxError, match="no room on the disk"):
@@ -393,3 +397,47 @@ def test_the_judged_process_cannot_read_the_nonce_s_holder(sandbox: Sandbox) -> 
         "    return 2 * x\n"
     )
     assert judged(sandbox, solution).cause is None
+
+
+def test_assertions_hold_though_python_is_told_to_leave_them_out(sandbox: Sandbox) -> None:
+    tests = "'''PYTEST_DONT_REWRITE'''\nfrom solution import double\ndef test_it():\n    assert double(1) == 2\n"
+    job = replace(suite_job(WRONG, tests), env={"PYTHONOPTIMIZE": "2"})
+    assert kind(run_suite(sandbox, job)) == "test_failed"
+
+
+def test_many_suites_are_judged_as_each_is_on_its_own(sandbox: Sandbox) -> None:
+    jobs = [suite_job(RIGHT), suite_job("def double("), suite_job(WRONG), suite_job(RIGHT, "x = 1"), suite_job(RIGHT)]
+    seen: dict[int, SuiteReport] = {}
+    reports = run_suites(sandbox, iter(jobs), workers=2, on_result=seen.__setitem__)
+    assert [kind(report) for report in reports] == ["passed", "syntax_error", "test_failed", "nothing_ran", "passed"]
+    assert [seen[index] for index in range(len(jobs))] == reports
+    alone = run_suite(sandbox, jobs[2])
+    assert alone.cause == reports[2].cause
+    assert [(test.name, test.outcome, test.message, test.traceback) for test in alone.tests] == [
+        (test.name, test.outcome, test.message, test.traceback) for test in reports[2].tests
+    ]
+    assert {report.judged_by for report in reports} == {"suite"}
+
+
+def test_a_failure_of_the_sandbox_ends_a_run_of_many() -> None:
+    with pytest.raises(SandboxError, match="no room on the disk"):
+        run_suites(FailingSandbox(), [suite_job(RIGHT)])
+
+
+def test_the_tests_are_not_on_the_disk(sandbox: Sandbox) -> None:
+    tests = (
+        "from pathlib import Path\nfrom solution import found\n"
+        "def test_it():\n    assert Path(__file__).with_name('solution.py').exists()\n    assert found() == []\n"
+    )
+    solution = (
+        "import os\ndef found():\n"
+        "    paths = [os.path.join(at, name) for at, _, names in os.walk('/app') for name in names]\n"
+        "    return [path for path in paths if 'with_' + 'name' in open(path).read()]\n"
+    )
+    assert judged(sandbox, solution, tests).cause is None
+
+
+def test_a_test_s_name_is_no_way_to_its_code(sandbox: Sandbox) -> None:
+    tests = "import inspect\nfrom solution import double\ndef test_it():\n    assert double(1) == 2\n"
+    report = judged(sandbox, RIGHT, tests + "def test_mine():\n    assert test_it.__code__.co_name == 'test_it'\n")
+    assert report.cause is None, "the tests may look at their own code"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from forgeries import forgeries
-from suites import RIGHT, WRONG, all_judged, kind, statuses_of_pytest, suite_job
+from forgeries import forgeries, reaching_program
+from suites import RIGHT, WRONG, all_judged, judged, kind, statuses_of_pytest, suite_job
 
 from flyteplugins_codegen.models.report import SuiteReport
 from flyteplugins_codegen.sandbox.contract import Sandbox
@@ -43,3 +43,10 @@ def test_the_forgeries_do_fool_pytest_on_its_own(suite_sandbox: Sandbox) -> None
     jobs = {name: suite_job(forgery.solution.replace(RIGHT, WRONG), forgery.tests) for name, forgery in fooling.items()}
     ended = statuses_of_pytest(suite_sandbox, jobs)
     assert ended == dict.fromkeys(fooling, 0)
+
+
+def test_no_name_of_any_module_leads_to_the_judge(suite_sandbox: Sandbox) -> None:
+    program = reaching_program()
+    report = judged(suite_sandbox, program.solution, program.tests)
+    assert report.cause is None
+    assert statuses_of_pytest(suite_sandbox, {"reach": suite_job(program.solution, program.tests)}) == {"reach": 1}

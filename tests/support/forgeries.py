@@ -87,6 +87,21 @@ def forgeries() -> list[Forgery]:
     ]
 
 
+def honest_programs() -> list[Forgery]:
+    """Programs that forge nothing, each with tests that it passes, though much that they do is near to forging."""
+    return list(_read("honest", lambda text, _: text, ""))
+
+
+def reaching_program() -> Forgery:
+    """One that walks along all names from all modules, and passes if it comes upon nothing that judges it."""
+    return next(iter(_read("reach", lambda text, _: text, "")))
+
+
+def programs_with_tables() -> list[Forgery]:
+    """An honest one, and others, that need pandas."""
+    return list(_read("tables", lambda text, _: text, ""))
+
+
 def _read(file: str, whole: Callable[[str, bool], str], tests: str) -> Iterator[Forgery]:
     text = (_FOLDER / f"{file}.txt").read_text()
     heads = list(_HEAD.finditer(text))

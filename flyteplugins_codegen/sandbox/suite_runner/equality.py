@@ -2,8 +2,8 @@
 
 Only a comparison in which a class has its own `==`, written in Python and not by a library, is looked at more closely.
 Such an object is compared, in random order, with what the test compares it with and with *decoys*, other values of the
-same type, surely different, that it cannot tell from the first. What is equal to a decoy is equal to anything. Honest
-classes answer no (or raise, which is taken for no).
+same type, surely different, that it cannot tell from the first. What is equal to two of them is equal to anything; to
+raise is to say no.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Pair: TypeAlias = tuple[Any, Any]
 
 HEAP_TYPE: Final = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-MAX_VISITED, MAX_PAIRS, DECOYS = 2_000, 20, 3
+MAX_VISITED, MAX_PAIRS, DECOYS = 2_000, 20, 7
 SCALARS: Final = frozenset((int, str, float, bool, bytes, complex, type(None)))
 EQUALITIES: Final = ("__eq__", "__ne__")
 SEQUENCES: Final = (list, tuple)
@@ -128,10 +128,14 @@ def _attributes(value: Any) -> dict[str, Any]:
 
 
 def _answers_anything(suspect: Any, other: Any) -> bool:
-    """Whether the object says that it is equal to a decoy, when it is asked about those and the other in any order."""
-    asked = [(decoy, True) for decoy in _decoys_of(other)] + [(other, False)]
-    asked.sort(key=lambda _: urandom(8))
-    return any([_is_equal(suspect, each) and is_decoy for each, is_decoy in asked])  # noqa: C419  -- all are asked
+    """Whether the object is equal to two different values, asked in any order about the other and about decoys.
+
+    To one of them an honest one may be. One that is equal to what it met first met a decoy, and is not equal to the
+    other when the test itself compares them.
+    """
+    asked = {(type(each), repr(each)): each for each in _decoys_of(other)}
+    ordered = sorted([*asked.values(), other], key=lambda _: urandom(8))
+    return sum([_is_equal(suspect, each) for each in ordered]) > 1
 
 
 def _holds_anything(container: Any) -> bool:
@@ -151,7 +155,8 @@ def _decoy(value: Any) -> Any:
     if isinstance(value, type):
         return TYPES[urandom(1)[0] % len(TYPES)]
     try:
-        return _approximate(value) if kind.__module__ == "_pytest.python_api" else _shifted(value)
+        is_approximate = kind.__module__.startswith("_pytest") and hasattr(value, "expected")
+        return _approximate(value) if is_approximate else _shifted(value)
     except Exception:  # noqa: BLE001  -- an object that no other can be made of
         return _like("something")
 
@@ -183,7 +188,7 @@ def _step(size: int) -> int:
 def _near(value: float) -> float:
     """A float that is off by a quarter to five quarters."""
     value = value if abs(value) < _HUGE else 1.0
-    return value + (0.25 + urandom(1)[0] / 255) * (value or 1.0)
+    return value + (0.25 + urandom(1)[0] / 255) * max(abs(value), 0.2)
 
 
 def _like(value: str) -> str:

@@ -64,7 +64,7 @@ def calls_for_tests(
         "differ": sealed(differ, compared=compared, scalars=SCALARS),
         "within": sealed(within, contained=contained),
         "without": sealed(without, contained=contained),
-        "pair": sealed(pair, compared=compared, looked=looked),
+        "pair": sealed(pair, compared=compared),
         "plain": sealed(plain, classed=classed),
         "sound": sealed(sound, looked=looked),
     }
@@ -122,16 +122,15 @@ def without(member: Any, container: Any, *, contained: Callable[[Any, Any], None
     return member not in container
 
 
-def pair(left: Any, right: Any, *, compared: Callable[[Any, Any], None], looked: Callable[[], None]) -> tuple[Any, Any]:
+def pair(left: Any, right: Any, *, compared: Callable[[Any, Any], None]) -> tuple[Any, Any]:
     """The first two arguments of an `assert...` method."""
     __tracebackhide__ = True
-    looked()
     compared(left, right)
     return left, right
 
 
 def sound(value: Any, *, looked: Callable[[], None]) -> Any:
-    """The last argument of a function that was looked up just now, and might be another for this one call."""
+    """A module or a test, in which something is about to be looked up."""
     __tracebackhide__ = True
     looked()
     return value
@@ -158,6 +157,7 @@ def stand_in(names: dict[str, Any], asker: Callable[[int], str], tamper: Tamper)
         "module",
         (ModuleType,),
         {
+            "__module__": names["__name__"],
             "__getattribute__": sealed(
                 read_name, **values, shared=(FunctionType, type), base=ModuleType.__getattribute__
             ),

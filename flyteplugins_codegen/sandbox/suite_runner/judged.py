@@ -95,7 +95,7 @@ def _acts(pytest: Any, send: Send, path: str, given: list[bytes]) -> dict[str, C
 
     def make_module(module_path: Any, parent: Any) -> Any:
         module = pytest.Module.from_parent(parent, path=module_path)
-        module._getobj = sealed(get_tests, act=lambda: execute_tests(judge))  # noqa: SLF001
+        vars(module)["_getobj"] = sealed(get_tests, act=lambda: execute_tests(judge))
         return module
 
     def refuse(error: BaseException) -> None:
@@ -153,9 +153,11 @@ def prepare(judge: SimpleNamespace, plugins: Any, given: list[bytes]) -> None:
         judge.send("collect_failed", *judge.describe(error))
         judge.send("end", "status", str(IMPORT_FAILED))
         _exit(IMPORT_FAILED)
-    for name in judge.imported:
+    libraries = dict.fromkeys(f"{name.partition('.')[0]}.testing" for name in judge.imported if b"testing" in tests)
+    for name in (*judge.imported, *libraries):
         _import_if_there(name)
     explain_assertions()
+    judge.pytest.mark._config = None  # noqa: SLF001  -- it is there to warn of unknown marks, and leads to everything
     guard_doors(judge.tamper)
     leave_main()
     judge.differences = note_libraries(plugins, judge.imported, judge.patched)

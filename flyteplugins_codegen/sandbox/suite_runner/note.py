@@ -11,14 +11,18 @@ if TYPE_CHECKING:
     from typing import Any, Final, TypeAlias
 
     Names: TypeAlias = Mapping[str, Any]
-    Holder: TypeAlias = tuple[str, Names, tuple[str, ...], tuple[Any, ...]]  # and what the names stood for
+    # A module or class, what it holds now, the names that are to stay and what they stood for, and all names of a class
+    Holder: TypeAlias = tuple[str, Names, tuple[str, ...], tuple[Any, ...], frozenset[str] | None]
     Differences: TypeAlias = Callable[[], list[str]]
 
 GUARDED: Final = frozenset(
     ("builtins", "pytest", "_pytest", "pluggy", "unittest", "importlib", "_frozen_importlib", "ast", "io", "os")
 ) | {"_frozen_importlib_external", "pathlib", "posix", "functools", "contextlib", "_signal", "_imp"}
-ASSERTING: Final = ("pytest", "_pytest.raises", "_pytest.python_api", "_pytest.outcomes", "_pytest.assertion.rewrite")
+ASSERTING: Final = ("approx", "raises", "warns", "fail")  # of pytest's
+# They replace functions of theirs themselves, or are made to be told others.
+CHANGING: Final = frozenset(("asyncio", "logging", "multiprocessing", "sys", "threading", "warnings"))
 DESCRIPTORS: Final = (property, classmethod, staticmethod)
+TESTING: Final = ("numpy.testing", "pandas.testing", "pandas._testing")
 MAX_TOLD: Final = 5
 
 
@@ -28,7 +32,7 @@ def note_libraries(plugins: Any, imported: Collection[str], patched: Collection[
     In the latter, what the tests may replace themselves is left out: `patched`, by name.
     """
     guarded = [name for name in sys.modules if name.partition(".")[0] in GUARDED]
-    tested = [name for name in dict.fromkeys((*imported, *_testing())) if name in sys.modules and name not in guarded]
+    tested = [name for name in _asked_of(imported) if name not in guarded]
     modules = {name: sys.modules[name] for name in (*guarded, *tested)}
     known_plugins = set(plugins.get_plugins())
     holders: list[Holder] = []
@@ -42,7 +46,7 @@ def note_libraries(plugins: Any, imported: Collection[str], patched: Collection[
         found = [
             f"sys.modules[{name!r}] was replaced" for name in modules if sys.modules.get(name) is not modules[name]
         ]
-        found += replaced(holders)
+        found += changes(holders)
         if set(plugins.get_plugins()) - known_plugins:
             found.append("a plugin was registered with pytest")
         if sys.gettrace() is not None or sys.getprofile() is not None:
@@ -66,45 +70,44 @@ def note_asserting(tests: Names, imported: Collection[str], patched: Collection[
     holders += [_held(part.__name__, vars(part), _callables(vars(part))) for part in classes]
     cases = vars(unittest.case.TestCase)
     holders.append(_held("unittest.TestCase", cases, _callables(cases)))
-    for name in dict.fromkeys((*ASSERTING, *_testing(), *imported)):
-        if name in sys.modules:
-            now = vars(sys.modules[name])
-            left_out = () if name in ASSERTING else patched
-            holders.append(_held(name, now, [each for each in _callables(now) if each not in left_out]))
+    pytest = sys.modules["pytest"]
+    asserting = {"pytest", "_pytest.assertion.rewrite", *(getattr(pytest, name).__module__ for name in ASSERTING)}
+    for name in dict.fromkeys((*asserting, *_asked_of(imported))):
+        now = vars(sys.modules[name])
+        left_out = () if name in asserting else patched
+        holders.append(_held(name, now, [each for each in _callables(now) if each not in left_out]))
     shadowing = [name for name in vars(builtins) if name not in tests and name not in patched]
 
     def differences() -> list[str]:
-        found = replaced(holders)
+        found = changes(holders)
         found += [f"{name} was put before the builtin in the tests' module" for name in shadowing if name in tests]
         return found[:MAX_TOLD]
 
     return differences
 
 
-def replaced(holders: Iterable[Holder]) -> list[str]:
-    """A sentence for each name that stands for something else by now; one that is gone stands for nothing."""
+def changes(holders: Iterable[Holder]) -> list[str]:
+    """A sentence for each name that stands for something else by now, or that a class did not have."""
     found = []
-    for holder, now, names, parts in holders:
+    for holder, now, names, parts, known in holders:
         if not all(map(is_, map(now.get, names), parts)):
-            found += [
-                f"{holder}.{name} was replaced"
-                for name, part in zip(names, parts, strict=True)
-                if now.get(name) is not part
-            ]
+            pairs = zip(names, parts, strict=True)
+            found += [f"{holder}.{name} was replaced" for name, part in pairs if now.get(name) is not part]
+        if known is not None and len(now) != len(known):
+            found += [f"{holder}.{name} was added" for name in _callables(now) if name not in known]
     return found
 
 
 def _held(holder: str, now: Names, names: Iterable[str]) -> Holder:
     kept = tuple(names)
-    return holder, now, kept, tuple(now[name] for name in kept)
+    known = None if type(now) is dict else frozenset(now)
+    return holder, now, kept, tuple(now[name] for name in kept), known
 
 
-def _testing() -> list[str]:
-    """The loaded modules that libraries offer for tests."""
-    return [name for name in sys.modules if name in ("numpy.testing", "pandas.testing") or name.endswith(_PRIVATE)]
-
-
-_PRIVATE: Final = ("numpy.testing._private.utils", "pandas._testing", "pandas._testing.asserters")
+def _asked_of(imported: Collection[str]) -> list[str]:
+    """The modules of which tests call functions, and those in which numpy and pandas keep what their tests call."""
+    asked = [name for name in imported if name in sys.modules and name.partition(".")[0] not in CHANGING]
+    return list(dict.fromkeys((*asked, *(name for name in sys.modules if name.startswith(TESTING)))))
 
 
 def _callables(names: Names) -> list[str]:

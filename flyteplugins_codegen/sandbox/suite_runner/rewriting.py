@@ -45,6 +45,13 @@ def imported_modules(tree: ast.Module) -> tuple[str, ...]:
     return tuple(name for name in found if name.partition(".")[0] != "solution")
 
 
+def _receivers(tree: ast.Module) -> frozenset[str]:
+    """The names that the tests give to what they import, and `self`: where they look up what asserts for them."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    names = {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
+    return frozenset(name for name in names | {"self"} if not name.startswith("@") and name != "solution")
+
+
 def patched_names(tree: ast.Module) -> frozenset[str]:
     """The names that the tests may replace themselves: attributes that they assign, globals, and names in strings."""
     found: set[str] = set()
@@ -75,8 +82,7 @@ def compile_tests(tree: ast.Module, path: str, secret: bytes, calls: Mapping[str
         if not _is_generator(function):
             _confirm_ends(function, name, token_for(name, secret), marks)
             _tell_failures(function.body, marks["failed"])
-    own = {id(node) for function, _ in _test_functions(tree.body) for node in _own_nodes(function)}
-    _replace_comparisons(tree, own, marks)
+    _replace_looks(tree, _receivers(tree), marks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SyntaxWarning)  # a constant is called
         code = compile(tree, path, "exec", dont_inherit=True, optimize=0)
@@ -168,8 +174,9 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _replace_comparisons(tree: ast.AST, own: set[int], marks: Mapping[str, str]) -> None:
-    """Put calls where operands are compared; `own` are the ids of the nodes that stand in a test's own body."""
+def _replace_looks(tree: ast.Module, receivers: frozenset[str], marks: Mapping[str, str]) -> None:
+    """Put calls where operands are compared, and where something is looked up in what an assertion rests on."""
+    own = {id(node) for function, _ in _test_functions(tree.body) for node in _own_nodes(function)}
 
     def called(node: ast.expr, kind: str, *operands: ast.expr) -> ast.Call:
         if id(node) in own:
@@ -183,6 +190,8 @@ def _replace_comparisons(tree: ast.AST, own: set[int], marks: Mapping[str, str])
             return called(node, kind, node.left, node.comparators[0])
         if isinstance(node, ast.Call):
             _replace_arguments(node, called)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in receivers:
+            node.value = called(node, "sound", node.value)
         return node
 
     _replace_in(tree, replaced)
@@ -197,32 +206,15 @@ def _replace_in(tree: ast.AST, replaced: Callable[[Any], Any]) -> None:
 
 
 def _replace_arguments(node: ast.Call, called: Callable[..., ast.Call]) -> None:
-    """Put calls round the arguments of what asserts, of `isinstance` and of functions that are looked up in something.
-
-    An argument is evaluated after the function was looked up and before it is called.
-    """
-    name, has_two = _last_name(node.func), len(node.args) > 1 and not _is_starred(*node.args[:2])
-    if name.startswith("assert") and has_two:
+    """Put calls round the arguments of what asserts and of `isinstance`."""
+    name = _last_name(node.func)
+    if len(node.args) < 2 or any(isinstance(each, ast.Starred) for each in node.args[:2]):  # noqa: PLR2004  -- a pair
+        return
+    if name.startswith("assert"):
         both = called(node, "pair", *node.args[:2])
         node.args[:2] = [_placed(ast.Starred(both, ast.Load()), node)]
-    elif name == "isinstance" and has_two:
+    elif name == "isinstance":
         node.args[0] = called(node, "plain", node.args[0])
-    elif node.args and not _is_starred(node.args[-1]) and _is_looked_up(node.func):
-        node.args[-1] = called(node, "sound", node.args[-1])
-
-
-def _is_starred(*nodes: ast.expr) -> bool:
-    return any(isinstance(node, ast.Starred) for node in nodes)
-
-
-def _is_looked_up(function: ast.expr) -> bool:
-    """Whether it is an attribute, or one to which pytest has given a name of its own, and not pytest's own helper."""
-    if isinstance(function, ast.Name):
-        return function.id.startswith("@py_assert")
-    root = function
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    return isinstance(function, ast.Attribute) and not (isinstance(root, ast.Name) and root.id.startswith("@py"))
 
 
 def _comparison(node: ast.Compare) -> str:

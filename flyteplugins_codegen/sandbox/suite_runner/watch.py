@@ -10,10 +10,11 @@ code does not name the operation at all (`executor.submit(sys._getframe)`).
 from __future__ import annotations
 
 import os
+import re
 import sys
 from _thread import get_ident
 from operator import attrgetter
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ OF_FRAMES: Final = frozenset(("tb_frame", "gi_frame", "cr_frame", "ag_frame"))
 OF_FUNCTIONS: Final = frozenset(("__code__", "__defaults__", "__kwdefaults__"))
 OF_CODE: Final = frozenset(("__code__", "f_code", "gi_code", "cr_code", "ag_code"))
 # Library code that hands on what it gets: whoever calls it is who asks. The functions, where not all of a file are.
+STATES: Final = ("getgeneratorstate", "getcoroutinestate", "getasyncgenstate")  # of inspect, which hands out no frame
 HANDING: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(("inspect.py", "bdb.py", "pdb.py", "trace.py", "profile.py", "cProfile.py", "cgitb.py"), ()),
+    **dict.fromkeys(
+        ("inspect.py", "bdb.py", "pdb.py", "trace.py", "profile.py", "cProfile.py", "cgitb.py", "dis.py"), ()
+    ),
     "_pytest/_code/code.py": (),
     "logging/__init__.py": ("currentframe", "<lambda>"),
     "traceback.py": ("walk_stack", "walk_tb"),
@@ -50,7 +54,8 @@ IMPORTING: Final = frozenset(("<frozen importlib", "importlib", "ctypes"))
 NATIVE: Final = frozenset(
     ("ctypes", "_ctypes", "cffi", "_cffi_backend", "_testcapi", "_testinternalcapi", "_testlimitedcapi")
 ) | {"_interpreters", "_xxsubinterpreters"}
-CODE_RECORDS: Final = (b"c", b"\xe3")  # the types under which marshal keeps code
+# What marshal keeps of code: its type, and how many arguments it takes, of three kinds.
+CODE_RECORD: Final = re.compile(rb"[c\xe3].\0\0\0.\0\0\0.\0\0\0", re.DOTALL)
 NATIVE_EVENTS: Final = (
     *("ctypes.dlopen", "ctypes.dlsym", "ctypes.dlsym/handle", "ctypes.string_at", "ctypes.wstring_at"),
     *("ctypes.cdata", "ctypes.cdata/buffer", "ctypes.addressof", "ctypes.call_function"),
@@ -74,6 +79,7 @@ LOOKING: Final = {
     "gc.get_referents": "looked for what an object refers to",
 }
 _EXPECTED: Final[dict[int, str]] = {}  # by thread: the event that this file's own operation is about to raise
+_get_frame: Final = sys._getframe  # noqa: SLF001  -- the only way to a caller's code
 _CODE_OF: Final = {name: attrgetter(name) for name in OF_CODE}
 
 
@@ -176,10 +182,12 @@ def _looking_into(place_of: PlaceOf, sealed: Collection[FunctionType], holding: 
             return "the solution looked into a function of the test runner"
         if name not in OF_CODE or id(_code(holder, name)) not in holding:
             return ""
-        frame = _caller()
+        frame, what = _caller(), "looked into the code of a test"
+        if name != "__code__":  # of a frame or a coroutine, which libraries look at to tell where something is
+            return _objection(frame, what, frozenset((name,)), place_of)
         while frame is not None and place_of(_code(frame).co_filename)[0] != UNTRUSTED:
             frame = frame.f_back
-        return f"{_where(frame)} looked into the code of a test" if frame is not None else ""
+        return f"{_where(frame)} {what}" if frame is not None else ""
 
     return check
 
@@ -187,11 +195,14 @@ def _looking_into(place_of: PlaceOf, sealed: Collection[FunctionType], holding: 
 def _setting(place_of: PlaceOf) -> Check:
     def check(_: str, args: tuple[Any, ...]) -> str:
         holder, name = args[:2]
-        if name not in OF_FUNCTIONS or type(holder) is not FunctionType:
-            return ""
-        if place_of(_code(holder, "__code__").co_filename)[0] == UNTRUSTED:
-            return ""
-        return _objection(_caller(), f"replaced {name} of {holder.__qualname__}", frozenset((name,)), place_of)
+        if name in OF_FUNCTIONS and type(holder) is FunctionType:
+            is_own = place_of(_code(holder, "__code__").co_filename)[0] == UNTRUSTED
+        elif name == "__class__" and isinstance(holder, ModuleType):
+            is_own = vars(holder).get("__name__") == "solution"
+        else:
+            is_own = name != "__bases__" or getattr(holder, "__module__", "") == "solution"
+        what = f"replaced {name} of {getattr(holder, '__qualname__', 'a module')}"
+        return "" if is_own else _objection(_caller(), what, frozenset((name,)), place_of)
 
     return check
 
@@ -254,11 +265,7 @@ def _compiling(place_of: PlaceOf) -> Check:
 
 def _making_code(place_of: PlaceOf) -> Check:
     def check(event: str, args: tuple[Any, ...]) -> str:
-        if (
-            event == "marshal.loads"
-            and isinstance(args[0], bytes)
-            and not any(each in args[0] for each in CODE_RECORDS)
-        ):
+        if event == "marshal.loads" and isinstance(args[0], bytes) and not CODE_RECORD.search(args[0]):
             return ""
         frame = _caller()
         is_untrusted = frame is None or place_of(_code(frame).co_filename)[0] == UNTRUSTED
@@ -286,7 +293,7 @@ def _caller(depth: int = 2) -> FrameType | None:
     By default, for the checks, the one in which the event was raised.
     """
     try:
-        frame: FrameType = _expecting("sys._getframe", sys._getframe, 2 + depth)  # noqa: SLF001
+        frame: FrameType = _expecting("sys._getframe", _get_frame, 2 + depth)
     except ValueError:
         return None
     return frame
@@ -317,7 +324,9 @@ def _names(code: CodeType) -> tuple[str, ...]:
 
 def _hands_on(code: CodeType, place_of: PlaceOf) -> bool:
     functions = HANDING.get(place_of(code.co_filename)[1])
-    return functions is not None and (not functions or code.co_name in functions)
+    if functions is None or code.co_name in STATES:
+        return False
+    return not functions or code.co_name in functions
 
 
 def _top(inside: str) -> str:
