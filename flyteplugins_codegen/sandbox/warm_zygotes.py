@@ -49,9 +49,8 @@ class Zygote:
     def close(self) -> None:
         """End it, and with it every process that it forked."""
         self._channel.close()
-        self._process.kill()
-        with self._process:
-            pass
+        with self._process:  # which waits for it, and closes its pipe
+            self._process.kill()
 
 
 @dataclass(slots=True)
@@ -84,8 +83,7 @@ class Zygotes:
         """
         kind, place = self._borrow(kind)
         try:
-            zygote = self._arrived(kind, place)
-            yield kind, zygote
+            yield kind, self._arrived(kind, place)
         except (ConnectionError, TimeoutError):
             self._blame(kind, place)
             raise

@@ -621,6 +621,25 @@ def test_a_job_whose_own_first_process_is_killed_has_been_killed():
     assert "warm" in execution.isolation
 
 
+def test_many_jobs_of_all_kinds_at_once_get_each_their_own_result():
+    programs = {
+        "prints": "print(sys.argv[1])",
+        "fails": "print(sys.argv[1]); sys.exit(int(sys.argv[1]) % 7 + 1)",
+        "waits": "print(sys.argv[1], flush=True); time.sleep(60)",
+        "is killed": "print(sys.argv[1], flush=True); os.kill(os.getpid(), 9)",
+    }
+    jobs = [
+        job(programs[title], arguments=(str(number),), env={"KIND": title}, limits=Limits(wall_s=0.3 + number % 3))
+        for number, title in enumerate([*programs] * 12)
+    ]
+    with open_sandbox("bubblewrap") as opened:
+        executions = opened.map(jobs, workers=8)
+    assert [execution.stdout for execution in executions] == [f"{number}\n".encode() for number in range(48)]
+    endings = {title: {execution.status for execution in executions[at::4]} for at, title in enumerate(programs)}
+    assert endings == {"prints": {"exited"}, "fails": {"exited"}, "waits": {"timed_out"}, "is killed": {"signaled"}}
+    assert [execution.exit_code for execution in executions[1::4]] == [number % 7 + 1 for number in range(1, 48, 4)]
+
+
 def test_without_descriptors_no_job_is_lost(sandbox):
     ours = len(list(Path("/proc/self/fd").iterdir()))
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
