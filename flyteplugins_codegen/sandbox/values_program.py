@@ -11,7 +11,8 @@ from typing import Final
 
 from flyteplugins_codegen.sandbox.contract import APP
 
-COMMAND: Final = ("python", f"{APP}/judge.py")
+_MAIN: Final = "judge.py"
+COMMAND: Final = ("python", f"{APP}/{_MAIN}")
 # Each after those that it imports.
 _MODULES: Final = (
     "plain_data",
@@ -30,7 +31,7 @@ _UNCHECKED_HASH: Final = (1).to_bytes(4, "little")  # PEP 552: compiled from its
 @cache
 def values_program() -> Mapping[str, bytes]:
     """Every module as source, and compiled: an interpreter like ours is spared 20 ms, any other compiles the source."""
-    return {"judge.py": _START, **dict(_files())}
+    return {_MAIN: _START, **dict(_files())}
 
 
 def modules_ahead(program: Mapping[str, Path | bytes]) -> tuple[tuple[str, bytes], ...]:
@@ -39,6 +40,12 @@ def modules_ahead(program: Mapping[str, Path | bytes]) -> tuple[tuple[str, bytes
     if any(program.get(name) != content for name, content in ours.items()):
         return ()
     return tuple((name, ours[f"{name}.py"]) for name in _MODULES)
+
+
+def without_modules(program: Mapping[str, Path | bytes]) -> Mapping[str, Path | bytes]:
+    """What is left to be laid out of a program whose modules are imported already."""
+    modules = values_program().keys() - {_MAIN}
+    return {name: content for name, content in program.items() if name not in modules}
 
 
 def _files() -> Iterator[tuple[str, bytes]]:

@@ -29,8 +29,9 @@ class WarmWorkers:
         Raises OSError where no process can be had, and at the end of the block where it was lost with its zygote: then
         the job is to be run again.
         """
-        request = render_request(job, {**self._sandbox.env, **job.env, "PWD": APP}, rights)
+        env = {**self._sandbox.env, **job.env, "PWD": APP}
         with self._zygotes.lent(kind_of(job)) as (kind, zygote), ExitStack() as stack:
+            request = render_request(job, kind, env, rights)
             order = Order(len(kind.command), request, group.entries(stack) if group else ())
             held = fork_job(zygote, job, order, stack)
             if held and group and not order.entries:

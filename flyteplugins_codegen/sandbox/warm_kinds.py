@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
+from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.sandbox.contract import Job
-from flyteplugins_codegen.sandbox.values_program import modules_ahead
+from flyteplugins_codegen.sandbox.values_program import modules_ahead, without_modules
 
 _INTERPRETERS: Final = ("python", "python3")
 _HARMLESS_OPTIONS: Final = frozenset(("-u", "-B", "-O", "-OO", "-b", "-bb", "-q", "-s", "-P"))
@@ -35,6 +36,10 @@ class Kind:
     def env(self) -> Mapping[str, str]:
         """The variables by their names."""
         return dict(self.variables)
+
+    def left_of(self, program: Mapping[str, Path | bytes]) -> Mapping[str, Path | bytes]:
+        """What a job's process has to lay out of its program: all but the modules that the zygote has imported."""
+        return without_modules(program) if self.modules else program
 
 
 ANY: Final = Kind((), frozenset())

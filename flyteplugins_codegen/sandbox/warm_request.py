@@ -10,6 +10,7 @@ from typing import Final
 
 from flyteplugins_codegen.sandbox.contract import Job
 from flyteplugins_codegen.sandbox.folders import require_input
+from flyteplugins_codegen.sandbox.warm_kinds import Kind
 
 _MOST_BYTES: Final = 16 << 20  # what is read and copied for a job; more is faster to mount
 _MOST_FILES: Final = 1 << 18  # in each of a job's own folders; every one takes a KiB of the kernel's memory
@@ -34,12 +35,15 @@ class Rights:
     filter: bytes
 
 
-def render_request(job: Job, env: Mapping[str, str], rights: Rights) -> bytes:
-    """What `zygote.py` takes; `env` are all variables of the job. Raises OSError for a file that cannot be read."""
+def render_request(job: Job, kind: Kind, env: Mapping[str, str], rights: Rights) -> bytes:
+    """What a zygote of this kind takes; `env` are all variables of the job.
+
+    Raises OSError for a file that cannot be read.
+    """
     request = {
         "command": list(job.command),
         "env": dict(env),
-        "program": _contents(job.program),
+        "program": _contents(kind.left_of(job.program)),
         "inputs": _contents(job.inputs),
         "limits": rights.rlimits,
         "filter": rights.filter,
