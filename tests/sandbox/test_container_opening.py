@@ -213,9 +213,11 @@ def working(container_image: str) -> Trial:
 
 def test_where_podman_s_own_runtime_does_not_work_another_is_taken(container_image, working, tmp_path, monkeypatch):
     runtime = working.place.engine.runtime or podman("info", "--format", "{{.Host.OCIRuntime.Name}}")
-    script = f'case "$1 $2" in run*|*crun) echo broken >&2; exit 126;; esac; exec {working.place.engine.program} "$@"'
+    script = f"""
+case "$1 $2" in "--runtime {runtime}") ;; run*|--runtime*) echo broken >&2; exit 126;; esac
+exec {working.place.engine.program} "$@"
+"""
     make_program(tmp_path, "podman", script)
-    make_program(tmp_path, "crun", "exit 1")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     engine = next(find_engines())
     assert try_image(engine, find_image(engine, container_image, may_pull=False)).place.engine.runtime == runtime
