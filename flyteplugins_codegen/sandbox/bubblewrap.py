@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from flyteplugins_codegen.sandbox import views
@@ -140,7 +140,7 @@ class Bubblewrap:
             rights = Rights(render_rlimits(job.limits, _layers(group)), self._filter(group) or b"")
             with workers.held(job, rights, group) as held:
                 execution = held.run(group, self._folder / "outputs") if held else None
-            return replace(execution, isolation=(*self._isolation(group), "warm")) if execution else None
+            return replace(execution, isolation=_shared(*self._isolation(group), "warm")) if execution else None
 
     def _hold(self, job: Job, group: Cgroup | None, stack: ExitStack) -> HeldJob | Execution:
         """Start a job up to where its command waits to be released; what is to be said where it cannot start."""
@@ -189,6 +189,12 @@ class Bubblewrap:
 
     def _variables(self) -> dict[str, str]:
         return variables(ENVIRONMENT, views.package_places(self._interpreter))
+
+
+@cache
+def _shared(*names: str) -> tuple[str, ...]:
+    """One tuple for the results of all jobs, of which some may keep tens of thousands."""
+    return names
 
 
 def _layers(group: Cgroup | None) -> tuple[str, ...]:
