@@ -229,17 +229,18 @@ def tell_error(error: BaseException) -> list[Tree]:
         args = plain_data.Writer(_refuse, [], exactly=False).tree(error.args)
     except Exception:  # noqa: BLE001  -- arguments that are no plain data, or an `args` of its own
         args = None
-    return [kind.__name__, args, type(error).__name__[:MAX_TEXT_CHARS], _text(error)]
+    return [kind.__name__, args, type(error).__name__[:MAX_TEXT_CHARS], text_of(error)]
 
 
 def _refuse(value: Any) -> Tree:
     raise plain_data.NotPlainError(f"an argument of the exception is a {type(value).__name__}")
 
 
-def _text(error: BaseException) -> str:
+def text_of(error: BaseException) -> str:
+    """The text of an exception, whatever its own method does."""
     try:
         return str(error)[:MAX_TEXT_CHARS]
-    except BaseException as raised:  # noqa: BLE001  -- whatever its own method does
+    except BaseException as raised:  # noqa: BLE001  -- as it says
         return f"(its text could not be had: {type(raised).__name__})"
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from flyteplugins_codegen.sandbox import plain_data
     from flyteplugins_codegen.sandbox.comparison import Difference
+    from flyteplugins_codegen.sandbox.exchange import text_of
     from flyteplugins_codegen.sandbox.plain_data import Tree
     from flyteplugins_codegen.sandbox.stand_ins import Asked, Fault, Judge
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     Failure: TypeAlias = tuple[str, str, str, str]  # kind, subject and message of a Cause, and the traceback
 else:
     import plain_data
+    from exchange import text_of
 
 MAX_CHARS = 300
 MAX_ITEMS = 64  # and a quarter of it one level below, and so on
@@ -98,7 +100,7 @@ def _wrong(error: BaseException | None, asked: Asked | None, steps: list[Step]) 
     told = []
     if asked is not None and asked.is_answered and not isinstance(error, WrongError):
         told.append(f"{call_text(asked)} {_outcome(asked)}")
-    text = str(error)[:MAX_TEXT_CHARS]
+    text = text_of(error) if error is not None else ""
     if isinstance(error, WrongError):
         told.append(text)
     elif text or not isinstance(error, AssertionError):
@@ -122,8 +124,9 @@ def _steps(error: BaseException | None, sources: dict[str, str]) -> list[Step]:
         name = step.tb_frame.f_code.co_filename
         if name in sources:
             lines = sources[name].splitlines()
-            text = lines[step.tb_lineno - 1].strip() if step.tb_lineno <= len(lines) else ""
-            found.append((step.tb_frame, step.tb_lineno, text[:MAX_CHARS]))
+            number = step.tb_lineno or 0
+            text = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+            found.append((step.tb_frame, number, text[:MAX_CHARS]))
         step = step.tb_next
     return found
 

@@ -23,7 +23,7 @@ else:
 SOLUTION = "solution.py"
 MAX_FRAMES = 16
 MAX_LINE_CHARS = 200
-MANY_DESCRIPTORS = 1 << 20
+MANY_DESCRIPTORS = 1 << 16
 
 
 def serve(questions: int, answers: int) -> NoReturn:
@@ -158,8 +158,9 @@ class Judged(Peer):
         step = error.__traceback__
         while step is not None:
             if step.tb_frame.f_code.co_filename == SOLUTION:
-                code = self._lines[step.tb_lineno - 1].strip() if step.tb_lineno <= len(self._lines) else ""
-                shown.append(f"{SOLUTION}:{step.tb_lineno}: {code[:MAX_LINE_CHARS]}")
+                number = step.tb_lineno or 0
+                code = self._lines[number - 1].strip() if 0 < number <= len(self._lines) else ""
+                shown.append(f"{SOLUTION}:{number}: {code[:MAX_LINE_CHARS]}")
             step = step.tb_next
         return "\n".join(shown if len(shown) <= MAX_FRAMES else [*shown[:4], "...", *shown[4 - MAX_FRAMES :]])
 

@@ -41,7 +41,7 @@ else:
 
 SEAL_BYTES = 16
 LONGEST_S = 1e6  # of what a timer takes
-MAX_TOLD_CHARS = 1_000_000
+MAX_TOLD_BYTES = 200_000
 KILL = 9
 CUT_SHORT = 3  # not 0, with which the loss of a process to the memory limit would pass for nothing
 # Where a name that the checks do not import may come from, if the solution says that it has it from there too.
@@ -129,7 +129,7 @@ class Report:
         self._stdout = os.dup(1)
         os.dup2(2, 1)  # where the solution prints, the checks print too
         self._cases: list[Tree] = []
-        self._left = MAX_TOLD_CHARS
+        self._left = MAX_TOLD_BYTES
         self._running = ""
         self._wall_s = 0.0
 
@@ -158,17 +158,14 @@ class Report:
 
     def _fitting(self, kind: str, subject: str, message: str, traceback: str) -> list[Tree]:
         """A failure, without its texts once too much has been told."""
-        self._left -= len(message) + len(traceback)
+        self._left -= len((message + traceback).encode("unicode_escape"))
         return [kind, subject, message, traceback] if self._left > 0 else [kind, subject, "", ""]
 
     def close(self, fault: Fault | None) -> NoReturn:
         """Tell everything, and end both processes."""
         _signal.signal(_signal.SIGALRM, _signal.SIG_IGN)
-        try:  # noqa: SIM105 - contextlib would cost each start 3 ms
-            os.killpg(self._child, KILL)
-        except OSError:  # it has ended, or has not even begun
-            pass
-        sys.stdout.flush()
+        _try(os.killpg, self._child, KILL)  # it may have ended, or not yet begun
+        _try(sys.stdout.flush)  # a check may have closed it
         self._write(["ended", self._peer.calls, self._cases, fault])
         os._exit(CUT_SHORT if fault or self._peer.ended else 0)
 
@@ -183,6 +180,13 @@ class Report:
         rest = _seal(self._nonce, text) + b" " + text + b"\n"
         while rest:
             rest = rest[os.write(self._stdout, rest) :]
+
+
+def _try(function: Callable[..., None], *args: Any) -> None:
+    try:  # noqa: SIM105 - contextlib would cost each start 3 ms
+        function(*args)
+    except (OSError, ValueError):
+        pass
 
 
 def _raised_by(run: Callable[[], None]) -> BaseException | None:

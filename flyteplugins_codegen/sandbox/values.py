@@ -10,6 +10,7 @@ import ast
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from flyteplugins_codegen.errors import RequestError, SandboxError
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.sandbox.plain_data import Tree
 
 _GRACE_S: Final = 1.0  # for the judge inside, which counts the time itself, to tell what was running when it was up
-_REPORT_KIB: Final = 16 << 10  # some 60 bytes for each case that passes
+_REPORT_KIB: Final = 512  # with all the texts that the judge tells, and then a case takes some 60 bytes
+_CASES_A_KIB: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +81,12 @@ Checks: TypeAlias = CheckFunction | AssertList | Pairs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValuesJob:
-    """One solution and its checks. `entry_point` is a name, or an expression such as `Solution().solve`."""
+    """One solution and its checks. `entry_point` is a name, or an expression such as `Solution().solve`.
+
+    Whether checks can be judged by values is a question about the checks: ask it once, of a solution that is known to
+    be right, and judge all solutions alike. A cause `not_by_values` is a failure, never a reason to judge this one
+    solution in a way that is easier to fool.
+    """
 
     solution: str
     entry_point: str
@@ -121,7 +128,7 @@ def run_many(
     for a pair that holds what is no plain data.
     """
     results: dict[int, ValuesReport | SandboxError] = {}
-    waiting: list[tuple[int, ValuesJob, str]] = []
+    running: dict[int, tuple[int, ValuesJob, str]] = {}
 
     def settle(index: int, result: ValuesReport | SandboxError) -> None:
         results[index] = result
@@ -129,16 +136,18 @@ def run_many(
             on_result(index, result)
 
     def draw() -> Iterator[Job]:
+        numbers = count()
         for index, job in enumerate(jobs):
             flaw = flaw_before_running(job)
             if flaw is not None:
                 settle(index, ValuesReport(cause=flaw))
                 continue
-            waiting.append((index, job, new_nonce()))
-            yield sandboxed(job, waiting[-1][2])
+            nonce = new_nonce()
+            running[next(numbers)] = index, job, nonce
+            yield sandboxed(job, nonce)
 
     def end(number: int, execution: Execution) -> None:
-        index, job, nonce = waiting[number]
+        index, job, nonce = running.pop(number)
         try:
             settle(index, judged(job, nonce, execution))
         except SandboxError as error:
@@ -169,16 +178,24 @@ def _can_fail(checks: Checks) -> bool:
 
 def sandboxed(job: ValuesJob, nonce: str) -> Job:
     """The job that judges it in any sandbox. Raises RequestError for a pair that holds what is no plain data."""
-    limits = replace(
-        job.limits, wall_s=job.limits.wall_s + _GRACE_S, stream_kib=max(job.limits.stream_kib, _REPORT_KIB)
-    )
     told = [nonce, job.limits.wall_s, job.solution, job.entry_point, _told(job.checks)]
     return Job(
         command=COMMAND,
         program=values_program(),
         env={**STEADY_ENVIRONMENT, **job.env},
         stdin=_text(told),
-        limits=limits,
+        limits=_with_the_judge(job.limits, len(case_names(job.checks))),
+    )
+
+
+def _with_the_judge(limits: Limits, cases: int) -> Limits:
+    """What both processes may use: the judge is one more, tells something of each case, and has the last word."""
+    report_kib = _REPORT_KIB + cases // _CASES_A_KIB
+    return replace(
+        limits,
+        wall_s=limits.wall_s + _GRACE_S,
+        processes=limits.processes + 1,
+        stream_kib=max(limits.stream_kib, report_kib),
     )
 
 

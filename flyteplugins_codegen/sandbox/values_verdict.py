@@ -59,6 +59,8 @@ def _read(stdout: bytes, nonce: str) -> Told:
     told = Told()
     for line in stdout.split(b"\n"):
         seal, _, text = line.partition(b" ")
+        if len(seal) != 2 * _SEAL_BYTES:
+            continue
         expected = hashlib.blake2b(text, key=bytes.fromhex(nonce), digest_size=_SEAL_BYTES).hexdigest().encode()
         if hmac.compare_digest(seal, expected):
             told = _ended(*read_text(text))
@@ -124,8 +126,10 @@ def _ending(execution: Execution) -> str:
 def _check_environment(told: Told, execution: Execution) -> None:
     """Tell an interpreter that could not even start the judge from a solution that fails.
 
-    A judge that the solution ended has ended by a signal, and one that could not start by a status of its own.
+    Before the judge has begun nothing of the solution has run. Should a solution have taken that word from its pipe,
+    and ended the judge, then by a signal; an interpreter that fails ends with a status.
     """
-    if not told.has_begun and execution.status == "exited" and execution.exit_code:
-        said = decoded(execution.stderr, execution.stderr_cut)
-        raise SandboxError(f"the judge did not start (status {execution.exit_code}): {said}")
+    if told.has_begun or execution.status == "signaled" or execution.exit_code == 0:
+        return
+    said = decoded(execution.stderr, execution.stderr_cut)
+    raise SandboxError(f"the judge did not start ({execution.status}, status {execution.exit_code}): {said}")

@@ -270,6 +270,8 @@ def test_what_was_printed_is_shown(sandbox: Sandbox) -> None:
         ("f = 3", "assert f(1)", "missing_entry_point"),
         ("def f(x): return 1", "assert f(1) == 2", "test_failed"),
         ("def f(x): return None", "assert len(f(1)) == 2", "test_failed"),
+        ("def f(x): return object()", "x = f(1)\nassert isinstance(x, int), x", "test_failed"),
+        ("def f(x): return 2", "import sys\nsys.stdout.close()\nassert f(1) == 3", "test_failed"),
         ("def f(x): return 1", "assert f(1) == (", "broken_tests"),
         ("def f(x): return 1", AssertList(("assert f(1)",), setup="1 / 0"), "broken_tests"),
         ("def f(x): return 1", AssertList(("assert f(1)",), setup="assert f(1) == 2"), "test_failed"),
@@ -319,13 +321,18 @@ def test_cpu_time_that_is_up_is_time_that_is_up(sandbox: Sandbox) -> None:
 # --- what is not the candidate's fault --------------------------------------------------------------------------------
 
 
-def test_an_interpreter_that_cannot_run_the_judge_is_nobodys_failure(sandbox: Sandbox) -> None:
-    nonce = new_nonce()
-    execution = sandbox.run(
-        replace(sandboxed(job(ADD, ASSERTS, "add"), nonce), program={"judge.py": b"import nothing"})
-    )
+@pytest.mark.parametrize("program", [b"import nothing", b"while True: pass", b"x = [0] * 10**9"])
+def test_an_interpreter_that_cannot_run_the_judge_is_nobodys_failure(sandbox: Sandbox, program: bytes) -> None:
+    nonce, limited = new_nonce(), job(ADD, ASSERTS, "add", wall_s=1)
+    made = sandboxed(limited, nonce)
+    limits = replace(made.limits, memory_mib=256)
     with pytest.raises(SandboxError, match="did not start"):
-        judged(job(ADD, ASSERTS, "add"), nonce, execution)
+        judged(limited, nonce, sandbox.run(replace(made, program={"judge.py": program}, limits=limits)))
+
+
+def test_a_solution_may_have_all_the_processes_that_it_is_given(sandbox: Sandbox) -> None:
+    one = replace(job(ADD, ASSERTS, "add"), limits=Limits(wall_s=20, processes=2))
+    assert run_values(sandbox, one).cause is None
 
 
 class Broken:
