@@ -10,13 +10,14 @@ from contextlib import suppress
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 
+from flyteplugins_codegen.sandbox.suite_runner.callers import UNTRUSTED, asker_test, places, trusted_test
 from flyteplugins_codegen.sandbox.suite_runner.guards import calls_for_tests, guard_doors, leave_main, stand_in
 from flyteplugins_codegen.sandbox.suite_runner.note import note_asserting, note_libraries
-from flyteplugins_codegen.sandbox.suite_runner.plugin import make_plugin
+from flyteplugins_codegen.sandbox.suite_runner.plugin import OPTIONS, explain_assertions, make_plugin
 from flyteplugins_codegen.sandbox.suite_runner.rewriting import compile_tests, imported_modules, patched_names
 from flyteplugins_codegen.sandbox.suite_runner.sealing import SEALED, sealed
 from flyteplugins_codegen.sandbox.suite_runner.told import add_phase, describer, fail, fields, files_of, new_result
-from flyteplugins_codegen.sandbox.suite_runner.watch import NATIVE, UNTRUSTED, asker_test, hook_values, on_event, places
+from flyteplugins_codegen.sandbox.suite_runner.watch import NATIVE, hook_values, on_event
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,22 +29,8 @@ if TYPE_CHECKING:
 OUTPUTS_VARIABLE: Final = "FLYTE_CODEGEN_OUTPUTS"
 IMPORT_FAILED, TAMPERED = 70, 72
 SOLUTION, TEST_MODULE = "solution", "test_solution"
-# They keep pytest's configuration, which leads to everything, where anybody finds it; or are of no use here. Assertions
-# are rewritten and explained without the one.
-BLOCKED: Final = (
-    "assertion",
-    "debugging",
-    "cacheprovider",
-    "doctest",
-    "pastebin",
-    "setuponly",
-    "setupplan",
-    "stepwise",
-)
-BLOCKED_TOO: Final = ("threadexception", "unraisableexception")  # they collect garbage five times at the end
 # What leads from a function to its module and its caller's names, and raises no audit event.
 LEADING: Final = ("__globals__", "__closure__", "cell_contents")
-OPTIONS: Final = ["-q", "--no-header", "--color=no", "--tb=short", "--noconftest", "-c", os.devnull]
 _exit: Final = os._exit
 
 
@@ -53,12 +40,11 @@ def run_tests(pytest: Any, send: Send, app: str, given: list[bytes]) -> int:
 
     os.chdir(app)
     sys.argv[:] = ["pytest"]
-    blocked = [part for name in BLOCKED + BLOCKED_TOO for part in ("-p", f"no:{name}")]
     places_of_files = [f"--rootdir={app}", f"--basetemp={tempfile.mkdtemp(prefix='tests-')}/t"]
     path = f"{app}/{TEST_MODULE}.py"
     run, flush = pytest.main, sys.stdout.flush
     plugin = make_plugin(pytest.hookimpl, **_acts(pytest, send, path, given))
-    status = int(run([*OPTIONS, *blocked, *places_of_files, path], plugins=[plugin]))
+    status = int(run([*OPTIONS, *places_of_files, path], plugins=[plugin]))
     send("end", "status", str(status))
     flush()
     return status
@@ -166,12 +152,12 @@ def prepare(judge: SimpleNamespace, plugins: Any, given: list[bytes]) -> None:
 
 
 def _calls(judge: SimpleNamespace) -> dict[str, Any]:
-    pid, getpid, place_of = os.getpid(), os.getpid, judge.place_of
+    pid, getpid = os.getpid(), os.getpid
     return calls_for_tests(
         judge.send,
         judge.tamper,
         lambda: judge.asserting(),  # noqa: PLW0108  -- another by then
-        is_trusted=lambda function: place_of(function.__code__.co_filename)[0] != UNTRUSTED,
+        is_trusted=trusted_test(judge.place_of),
         is_judged=lambda: getpid() == pid,
         end=lambda: _exit(TAMPERED),
     )
@@ -181,23 +167,6 @@ def _import_if_there(name: str) -> None:
     """Import what the tests will import; what fails here fails again there, and is told then."""
     with suppress(Exception):
         import_module(name)
-
-
-def explain_assertions() -> None:
-    """Have failed comparisons explained in full, as pytest does itself, but without its configuration at hand."""
-    from _pytest.assertion import util
-    from _pytest.assertion.highlight import dummy_highlighter
-
-    explain = sealed(explain_comparison, compare=util.assertrepr_compare, highlighter=dummy_highlighter)
-    vars(util).update(_reprcompare=explain, _config=SimpleNamespace(get_verbosity=lambda _=None: 2))
-
-
-def explain_comparison(op: str, left: Any, right: Any, *, compare: Callable[..., Any], highlighter: Any) -> str | None:
-    """The lines that explain why a comparison failed, as pytest's rewritten assertions take them."""
-    lines = compare(
-        op=op, left=left, right=right, verbose=2, highlighter=highlighter, assertion_text_diff_style="ndiff"
-    )
-    return "\n~".join(line.replace("\n", "\\n") for line in lines).replace("%", "%%") or None
 
 
 def _library_folders(app: str) -> tuple[str, ...]:

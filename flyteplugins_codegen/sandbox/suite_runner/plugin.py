@@ -1,15 +1,27 @@
-"""The plugin of pytest's: hooks that hand what pytest tells them on, sealed."""
+"""How pytest is used: what it is started with, hooks that hand on what it tells them, how it explains a failure."""
 
 from __future__ import annotations
 
-from types import ModuleType
+import os
+from types import ModuleType, SimpleNamespace
 
 from flyteplugins_codegen.sandbox.suite_runner.sealing import sealed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from typing import Any
+    from typing import Any, Final
+
+# They keep pytest's configuration, which leads to everything, where anybody finds it, or are of no use here; the last
+# two collect garbage five times at the end. Assertions are rewritten and explained without the first.
+BLOCKED: Final = (
+    *("assertion", "debugging", "cacheprovider", "doctest", "pastebin", "setuponly", "setupplan", "stepwise"),
+    *("threadexception", "unraisableexception"),
+)
+OPTIONS: Final = (
+    *("-q", "--no-header", "--color=no", "--tb=short", "--noconftest", "-c", os.devnull),
+    *(part for name in BLOCKED for part in ("-p", f"no:{name}")),
+)
 
 
 def make_plugin(hookimpl: Any, **acts: Callable[..., Any]) -> ModuleType:
@@ -69,3 +81,20 @@ def pytest_runtest_logfinish(nodeid: str, *, act: Callable[[str], None]) -> None
 def pytest_sessionfinish(*, act: Callable[[], None]) -> None:
     """Look once more, when the last test has cleaned up after itself."""
     act()
+
+
+def explain_assertions() -> None:
+    """Have failed comparisons explained in full, as pytest does itself, but without its configuration at hand."""
+    from _pytest.assertion import util
+    from _pytest.assertion.highlight import dummy_highlighter
+
+    explain = sealed(explain_comparison, compare=util.assertrepr_compare, highlighter=dummy_highlighter)
+    vars(util).update(_reprcompare=explain, _config=SimpleNamespace(get_verbosity=lambda _=None: 2))
+
+
+def explain_comparison(op: str, left: Any, right: Any, *, compare: Callable[..., Any], highlighter: Any) -> str | None:
+    """The lines that explain why a comparison failed, as pytest's rewritten assertions take them."""
+    lines = compare(
+        op=op, left=left, right=right, verbose=2, highlighter=highlighter, assertion_text_diff_style="ndiff"
+    )
+    return "\n~".join(line.replace("\n", "\\n") for line in lines).replace("%", "%%") or None

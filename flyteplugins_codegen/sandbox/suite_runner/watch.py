@@ -1,47 +1,44 @@
 """An audit hook that sees a solution reach for the frames, the objects and the code of those who judge it.
 
 A hook cannot be removed, and is asked before an operation goes on: what it objects to is told over the sealed channel,
-and the process ends there. It objects to who asks, not to the operation: code is a library's where its file lies in a
-library's folder, and a library may look at frames (logging, warnings and pandas do), unless it does so for somebody
-else. It does for its caller where that is what it is for (`inspect`), and for whoever handed it a function where its
-code does not name the operation at all (`executor.submit(sys._getframe)`).
+and the process ends there. It objects to who asks more than to what is asked for (`callers`).
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from _thread import get_ident
-from operator import attrgetter
 from types import FunctionType, ModuleType
+
+from flyteplugins_codegen.sandbox.suite_runner.callers import (
+    EXPECTED,
+    LIBRARY,
+    OF_CODE,
+    OF_WATCH,
+    OWN,
+    TESTS,
+    UNTRUSTED,
+    caller,
+    code_of,
+    hands_on,
+    hides,
+    objection,
+    top_of,
+    where,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
-    from types import CodeType, FrameType
     from typing import Any, Final, TypeAlias
 
+    from flyteplugins_codegen.sandbox.suite_runner.callers import PlaceOf
+
     Check: TypeAlias = Callable[[str, tuple[Any, ...]], str]  # what is wrong, nothing where nothing is
-    Place: TypeAlias = tuple[str, str]  # whose a file is, and where it lies in the library's folder
-    PlaceOf: TypeAlias = Callable[[str], Place]
 
 OF_FRAMES: Final = frozenset(("tb_frame", "gi_frame", "cr_frame", "ag_frame"))
 OF_FUNCTIONS: Final = frozenset(("__code__", "__defaults__", "__kwdefaults__"))
-OF_CODE: Final = frozenset(("__code__", "f_code", "gi_code", "cr_code", "ag_code"))
-# Library code that hands on what it gets: whoever calls it is who asks. The functions, where not all of a file are.
-STATES: Final = ("getgeneratorstate", "getcoroutinestate", "getasyncgenstate")  # of inspect, which hands out no frame
-HANDING: Final[Mapping[str, tuple[str, ...]]] = {
-    **dict.fromkeys(
-        ("inspect.py", "bdb.py", "pdb.py", "trace.py", "profile.py", "cProfile.py", "cgitb.py", "dis.py"), ()
-    ),
-    "_pytest/_code/code.py": (),
-    "logging/__init__.py": ("currentframe", "<lambda>"),
-    "traceback.py": ("walk_stack", "walk_tb"),
-    "threading.py": ("settrace", "setprofile", "settrace_all_threads", "setprofile_all_threads"),
-    "asyncio/base_tasks.py": ("_task_get_stack",),
-    "asyncio/graph.py": ("capture_call_graph", "_build_graph_for_future"),
-}
 # The names by which code asks for frames and the like.
 ASKING: Final = OF_FRAMES | {
     *("_getframe", "getframe", "get_frame", "currentframe", "f_back", "stack", "walk_stack", "walk_tb"),
@@ -61,7 +58,6 @@ NATIVE_EVENTS: Final = (
     *("ctypes.cdata", "ctypes.cdata/buffer", "ctypes.addressof", "ctypes.call_function"),
 )
 WRITING: Final = 3  # open(2): the bits of the mode
-UNTRUSTED, LIBRARY, OWN, TESTS = "untrusted", "library", "own", "tests"
 FORBIDDEN: Final = {
     "sys.addaudithook": "added an audit hook",
     "cpython.PyInterpreterState_New": "made another interpreter",
@@ -78,41 +74,6 @@ LOOKING: Final = {
     "gc.get_referrers": "looked for what refers to an object",
     "gc.get_referents": "looked for what an object refers to",
 }
-_EXPECTED: Final[dict[int, str]] = {}  # by thread: the event that this file's own operation is about to raise
-_get_frame: Final = sys._getframe  # noqa: SLF001  -- the only way to a caller's code
-_CODE_OF: Final = {name: attrgetter(name) for name in OF_CODE}
-
-
-def places(folders: tuple[str, ...], tests: str, own: tuple[str, ...]) -> PlaceOf:
-    """What tells whose a file is. `folders` are those of libraries, with a slash at their end, the longest first."""
-
-    def place_of(file: str) -> Place:
-        if file == tests:
-            return TESTS, ""
-        if file.startswith(own):
-            return OWN, ""
-        if file.startswith("<frozen "):
-            return LIBRARY, file
-        folder = next((each for each in folders if file.startswith(each)), None)
-        return (UNTRUSTED, "") if folder is None else (LIBRARY, file[len(folder) :])
-
-    return place_of
-
-
-def library_test(place_of: PlaceOf) -> Callable[[FunctionType], bool]:
-    """What tells whether a function is a library's."""
-    return lambda function: place_of(_code(function, "__code__").co_filename)[0] == LIBRARY
-
-
-def asker_test(place_of: PlaceOf) -> Callable[[int], str]:
-    """What tells where the untrusted code is that called, so many frames up; nothing if it was other code."""
-
-    def asker(depth: int) -> str:
-        frame = _caller(depth)
-        is_untrusted = frame is None or place_of(_code(frame).co_filename)[0] == UNTRUSTED
-        return _where(frame) if is_untrusted else ""
-
-    return asker
 
 
 def on_event(
@@ -150,7 +111,7 @@ def hook_values(place_of: PlaceOf, sealed: Collection[FunctionType], holding: Co
     checks |= dict.fromkeys(("code.__new__", "marshal.loads", "marshal.load"), make)
     checks |= {"open": _opening, "os.kill": _killing(os.getppid()), "exec": _executing(place_of)}
     checks |= {"compile": _compiling(place_of), "object.__setattr__": _setting(place_of)}
-    return {"checks": checks, "expected": _EXPECTED, "thread": get_ident}
+    return {"checks": checks, "expected": EXPECTED, "thread": get_ident}
 
 
 # --- what is wrong ----------------------------------------------------------------------------------------------------
@@ -159,18 +120,18 @@ def hook_values(place_of: PlaceOf, sealed: Collection[FunctionType], holding: Co
 def _looking(place_of: PlaceOf) -> Check:
     def check(event: str, args: tuple[Any, ...]) -> str:
         what = LOOKING.get(event) or f"took a frame ({args[1]}) of an exception, a generator or a coroutine"
-        first = asker = _caller()
-        while asker is not None and _hands_on(_code(asker), place_of):
+        first = asker = caller()
+        while asker is not None and hands_on(code_of(asker), place_of):
             asker = asker.f_back
         if asker is None or first is None:
             return f"the solution {what}"
-        code = _code(asker)
+        code = code_of(asker)
         whose, inside = place_of(code.co_filename)
-        if whose == OWN and not code.co_filename.endswith("/watch.py"):
+        if whose == OWN and code.co_filename not in OF_WATCH:
             return ""
-        is_named = not ASKING.isdisjoint(_names(code))
-        is_kin = asker is not first and _top(inside) == _top(place_of(_code(first).co_filename)[1])
-        return "" if whose in (LIBRARY, TESTS) and (is_named or is_kin) else f"{_where(asker)} {what}"
+        is_named = not hides(code, ASKING)
+        is_kin = asker is not first and top_of(inside) == top_of(place_of(code_of(first).co_filename)[1])
+        return "" if whose in (LIBRARY, TESTS) and (is_named or is_kin) else f"{where(asker)} {what}"
 
     return check
 
@@ -180,14 +141,14 @@ def _looking_into(place_of: PlaceOf, sealed: Collection[FunctionType], holding: 
         holder, name = args
         if type(holder) is FunctionType and holder in sealed:
             return "the solution looked into a function of the test runner"
-        if name not in OF_CODE or id(_code(holder, name)) not in holding:
+        if name not in OF_CODE or id(code_of(holder, name)) not in holding:
             return ""
-        frame, what = _caller(), "looked into the code of a test"
+        frame, what = caller(), "looked into the code of a test"
         if name != "__code__":  # of a frame or a coroutine, which libraries look at to tell where something is
-            return _objection(frame, what, frozenset((name,)), place_of)
-        while frame is not None and place_of(_code(frame).co_filename)[0] != UNTRUSTED:
+            return objection(frame, what, frozenset((name,)), place_of)
+        while frame is not None and place_of(code_of(frame).co_filename)[0] != UNTRUSTED:
             frame = frame.f_back
-        return f"{_where(frame)} {what}" if frame is not None else ""
+        return f"{where(frame)} {what}" if frame is not None else ""
 
     return check
 
@@ -196,13 +157,13 @@ def _setting(place_of: PlaceOf) -> Check:
     def check(_: str, args: tuple[Any, ...]) -> str:
         holder, name = args[:2]
         if name in OF_FUNCTIONS and type(holder) is FunctionType:
-            is_own = place_of(_code(holder, "__code__").co_filename)[0] == UNTRUSTED
+            is_own = place_of(code_of(holder, "__code__").co_filename)[0] == UNTRUSTED
         elif name == "__class__" and isinstance(holder, ModuleType):
             is_own = vars(holder).get("__name__") == "solution"
         else:
             is_own = name != "__bases__" or getattr(holder, "__module__", "") == "solution"
         what = f"replaced {name} of {getattr(holder, '__qualname__', 'a module')}"
-        return "" if is_own else _objection(_caller(), what, frozenset((name,)), place_of)
+        return "" if is_own else objection(caller(), what, frozenset((name,)), place_of)
 
     return check
 
@@ -211,12 +172,12 @@ def _native(place_of: PlaceOf) -> Check:
     def check(event: str, args: tuple[Any, ...]) -> str:
         if event == "import" and args[0] not in NATIVE:
             return ""
-        frame = _caller()
-        while frame is not None and _top(place_of(_code(frame).co_filename)[1]) in IMPORTING:
+        frame = caller()
+        while frame is not None and top_of(place_of(code_of(frame).co_filename)[1]) in IMPORTING:
             frame = frame.f_back
-        if frame is not None and place_of(_code(frame).co_filename)[0] != UNTRUSTED:
+        if frame is not None and place_of(code_of(frame).co_filename)[0] != UNTRUSTED:
             return ""
-        return f"{_where(frame)} reached below Python ({args[0] if event == 'import' else event})"
+        return f"{where(frame)} reached below Python ({args[0] if event == 'import' else event})"
 
     return check
 
@@ -239,13 +200,13 @@ def _executing(place_of: PlaceOf) -> Check:
     """Whether `exec` or `eval` was handed to a test, or to a library that tests, and so runs among its names."""
 
     def check(event: str, _: tuple[Any, ...]) -> str:
-        frame = _caller()
+        frame = caller()
         if frame is None:
             return ""
-        code = _code(frame)
+        code = code_of(frame)
         whose, inside = place_of(code.co_filename)
-        is_judging = whose == TESTS or _top(inside) in JUDGING
-        return f"the solution had {_where(frame)} {event} code" if is_judging and _hides(code, RUNNING) else ""
+        is_judging = whose == TESTS or top_of(inside) in JUDGING
+        return f"the solution had {where(frame)} {event} code" if is_judging and hides(code, RUNNING) else ""
 
     return check
 
@@ -255,10 +216,10 @@ def _compiling(place_of: PlaceOf) -> Check:
         file = args[1]
         if type(file) is not str or place_of(file)[0] == UNTRUSTED:
             return ""
-        frame = _caller()
-        if frame is not None and _top(place_of(_code(frame).co_filename)[1]) in IMPORTING:
+        frame = caller()
+        if frame is not None and top_of(place_of(code_of(frame).co_filename)[1]) in IMPORTING:
             return ""
-        return _objection(frame, f"gave out its code for that of {file}", RUNNING, place_of)
+        return objection(frame, f"gave out its code for that of {file}", RUNNING, place_of)
 
     return check
 
@@ -267,74 +228,8 @@ def _making_code(place_of: PlaceOf) -> Check:
     def check(event: str, args: tuple[Any, ...]) -> str:
         if event == "marshal.loads" and isinstance(args[0], bytes) and not CODE_RECORD.search(args[0]):
             return ""
-        frame = _caller()
-        is_untrusted = frame is None or place_of(_code(frame).co_filename)[0] == UNTRUSTED
-        return f"{_where(frame)} made code out of data ({event})" if is_untrusted else ""
+        frame = caller()
+        is_untrusted = frame is None or place_of(code_of(frame).co_filename)[0] == UNTRUSTED
+        return f"{where(frame)} made code out of data ({event})" if is_untrusted else ""
 
     return check
-
-
-# --- who asks ---------------------------------------------------------------------------------------------------------
-
-
-def _expecting(event: str, operation: Callable[..., Any], *args: Any) -> Any:
-    """Do what raises an audit event without being asked about it; once, and in this thread only."""
-    thread = get_ident()
-    _EXPECTED[thread] = event
-    try:
-        return operation(*args)
-    finally:
-        _EXPECTED.pop(thread, None)
-
-
-def _caller(depth: int = 2) -> FrameType | None:
-    """The frame so many above that of this function's caller; None where there is none.
-
-    By default, for the checks, the one in which the event was raised.
-    """
-    try:
-        frame: FrameType = _expecting("sys._getframe", _get_frame, 2 + depth)
-    except ValueError:
-        return None
-    return frame
-
-
-def _code(holder: Any, name: str = "f_code") -> CodeType:
-    code: CodeType = _expecting("object.__getattr__", _CODE_OF[name], holder)
-    return code
-
-
-def _objection(frame: FrameType | None, what: str, naming: Collection[str], place_of: PlaceOf) -> str:
-    """What is wrong if untrusted code asks, or code that does not name what it does."""
-    if frame is None:
-        return f"the solution {what}"
-    code = _code(frame)
-    whose, _ = place_of(code.co_filename)
-    is_allowed = whose == OWN or (whose != UNTRUSTED and not _hides(code, naming))
-    return "" if is_allowed else f"{_where(frame)} {what}"
-
-
-def _hides(code: CodeType, naming: Collection[str]) -> bool:
-    return set(naming).isdisjoint(_names(code))
-
-
-def _names(code: CodeType) -> tuple[str, ...]:
-    return code.co_names + code.co_freevars
-
-
-def _hands_on(code: CodeType, place_of: PlaceOf) -> bool:
-    functions = HANDING.get(place_of(code.co_filename)[1])
-    if functions is None or code.co_name in STATES:
-        return False
-    return not functions or code.co_name in functions
-
-
-def _top(inside: str) -> str:
-    """The package, or the module without one; the kind of a frozen one."""
-    return inside.partition("/")[0].partition(".")[0]
-
-
-def _where(frame: FrameType | None) -> str:
-    if frame is None:
-        return "the solution"
-    return f"{_code(frame).co_filename.rpartition('/')[2]}:{frame.f_lineno}"
