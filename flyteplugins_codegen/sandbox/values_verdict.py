@@ -79,9 +79,11 @@ def _ended(kind: str, calls: int = 0, cases: Sequence[Tree] = (), fault: Tree = 
 
 
 def _outcome(name: str, kind: str, _: str, message: str, traceback: str, duration_s: float) -> TestOutcome:
+    if not kind:
+        return TestOutcome(name=name, outcome="passed", duration_s=duration_s)
     return TestOutcome(
         name=name,
-        outcome="failed" if kind else "passed",
+        outcome="failed",
         message=failure_text(message),
         traceback=failure_text(traceback),
         duration_s=duration_s,
