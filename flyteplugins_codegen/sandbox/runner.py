@@ -1,14 +1,14 @@
 """Runs a solution's tests inside the sandbox and tells the judge outside, one record per test, what became of each.
 
-Standard library and pytest only; copied to /app with the folder `suite_runner` and started as `python /app/runner.py`
-with a nonce on stdin's first line and the text of the tests after it. Two processes, so that what is told never rests
-on the judged process alone:
+Standard library and pytest only; copied to /app with the parts of the folder `suite_runner`, all in one file
+(`suite_program.py`), and started as `python /app/runner.py` with a nonce on stdin's first line and the text of the
+tests after it. Two processes, so that what is told never rests on the judged process alone:
 
 - The **parent** (`relay.py`) imports nothing of the solution's. It forks first and reads stdin then, so that the judged
   process never held the nonce; it relays what the child reports, each line marked with the nonce, keeps the child's
   stdout and stderr apart from its own, and adds how the child really ended.
-- The **child** (`judged.py` and the rest) imports pytest, and is then handed its program and the tests by the parent,
-  which has compiled the program meanwhile. Neither lies in `sys.modules` when the solution is imported.
+- The **child** (`judged.py` and the rest) imports pytest, and is then handed its program and the tests by the parent.
+  Neither is in `sys.modules` when the solution is imported.
 
 `suite_runner/__init__.py` says what holds against a solution that wants to be taken for right, and what does not.
 """
@@ -31,10 +31,9 @@ if TYPE_CHECKING:
     Send: TypeAlias = Callable[..., None]  # a kind, then names and values in turn
 
 APP = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  -- pathlib would cost each start 5 ms
-PACKAGE = "suite_runner"
-FULL_NAME = f"flyteplugins_codegen.sandbox.{PACKAGE}"  # by which the parts import each other
+FULL_NAME = "flyteplugins_codegen.sandbox.suite_runner"  # by which the parts import each other
 # In the order in which they import each other.
-PARTS = ("sealing", "told", "equality", "rewriting", "note", "callers", "watch", "guards", "plugin", "judged")
+PARTS = ("relay", "sealing", "told", "equality", "rewriting", "note", "callers", "watch", "guards", "plugin", "judged")
 SET_DUMPABLE = 4  # prctl(2)
 CHANNEL, READY = 200, 201  # beyond what the judged process closes
 BROKEN = 71
@@ -55,11 +54,9 @@ def main() -> None:
         _become_judged(channel, output[1], go[0])
     for end in (channel, output[1], go[0]):
         os.close(end)
-    from importlib import import_module
-
-    if APP not in sys.path:
-        sys.path.insert(0, APP)
-    import_module(f"{PACKAGE}.relay").supervise(child, reports, output[0], go[1], _compiled)
+    parts = _read_parts()
+    relay = load({"relay": parts.pop("relay")})
+    relay["supervise"](child, reports, output[0], go[1], parts)
     os._exit(0)  # everything is told, and taking the interpreter down in order would take 4 ms
 
 
@@ -72,13 +69,20 @@ def _hide_memory() -> None:
     sys.modules.pop("_ctypes")
 
 
-def _compiled() -> dict[str, CodeType]:
-    """The program of the judged process, part by part."""
-    parts = {}
-    for part in PARTS:
-        with open(f"{APP}/{PACKAGE}/{part}.py", "rb") as file:  # noqa: PTH123  -- as above, without pathlib
-            parts[part] = compile(file.read(), f"<{PACKAGE}>/{part}.py", "exec", dont_inherit=True)
-    return parts
+def _read_parts() -> dict[str, CodeType]:
+    """The program of the parent, `relay`, and those of the child."""
+    import marshal
+    from importlib import _bootstrap_external
+
+    with open(f"{APP}/runner.parts", "rb") as file:  # noqa: PTH123  -- as above, without pathlib
+        magic, codes, sources = marshal.loads(file.read())  # noqa: S302  -- our own
+    if magic == _bootstrap_external.MAGIC_NUMBER:
+        found: dict[str, CodeType] = marshal.loads(codes)  # noqa: S302  -- our own
+        return found
+    return {
+        name: compile(source, f"<suite_runner>/{name}.py", "exec", dont_inherit=True)
+        for name, source in sources.items()
+    }
 
 
 # --- the child --------------------------------------------------------------------------------------------------------
@@ -180,11 +184,11 @@ def load(parts: Mapping[str, CodeType]) -> dict[str, Any]:
     from types import ModuleType
 
     names: dict[str, Any] = {}
-    for part, code in parts.items():
+    for part in (name for name in PARTS if name in parts):
         module = sys.modules[f"{FULL_NAME}.{part}"] = ModuleType(part)
         names = vars(module)
         names["__builtins__"] = globals()["__builtins__"]
-        exec(code, names)  # noqa: S102  -- our own
+        exec(parts[part], names)  # noqa: S102  -- our own
     for part in parts:
         del sys.modules[f"{FULL_NAME}.{part}"]
     return names

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.errors import SandboxError
@@ -18,11 +17,10 @@ from flyteplugins_codegen.sandbox.python_errors import syntax_cause
 from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
 from flyteplugins_codegen.sandbox.suite_confirmation import settle
 from flyteplugins_codegen.sandbox.suite_evidence import Evidence, read_evidence
+from flyteplugins_codegen.sandbox.suite_program import suite_program
 from flyteplugins_codegen.sandbox.suite_source import read_suite
 from flyteplugins_codegen.sandbox.suite_verdict import Charge, judge_suite, missing_tests
 
-_RUNNER: Final = Path(__file__).with_name("runner.py")
-_RUNNER_PARTS: Final = _RUNNER.with_name("suite_runner")
 _NO_TESTS: Final = b"# The tests are kept in memory, where the solution does not find them.\n"
 _REPORT_KIB: Final = 16 << 10  # some 250 bytes for each test that passes
 _MAX_OUTPUT_CHARS: Final = 4_000
@@ -141,8 +139,7 @@ def _sandboxed(job: SuiteJob, nonce: str) -> Job:
     return Job(
         command=("python", "/app/runner.py"),
         program={
-            "runner.py": _RUNNER,
-            **{f"{_RUNNER_PARTS.name}/{path.name}": path for path in sorted(_RUNNER_PARTS.glob("*.py"))},
+            **suite_program(),
             "solution.py": job.solution.encode(),
             "test_solution.py": _NO_TESTS,
         },

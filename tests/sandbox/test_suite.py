@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 from dataclasses import replace
 
 import pytest
@@ -405,6 +406,24 @@ def test_assertions_hold_though_python_is_told_to_leave_them_out(sandbox: Sandbo
     assert kind(run_suite(sandbox, job)) == "test_failed"
 
 
+class OlderSandbox:
+    """Runs a program whose compiled parts were made by another Python."""
+
+    kind = "bubblewrap"
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    def run(self, job: Job) -> Execution:
+        _, codes, sources = marshal.loads(job.program["runner.parts"])  # noqa: S302  -- our own
+        parts = marshal.dumps((b"another", codes[:9], sources), 4)
+        return self._sandbox.run(replace(job, program={**job.program, "runner.parts": parts}))
+
+
+def test_another_version_of_python_compiles_the_runner_itself(sandbox: Sandbox) -> None:
+    assert judged(OlderSandbox(sandbox), RIGHT).cause is None
+
+
 def test_many_suites_are_judged_as_each_is_on_its_own(sandbox: Sandbox) -> None:
     jobs = [suite_job(RIGHT), suite_job("def double("), suite_job(WRONG), suite_job(RIGHT, "x = 1"), suite_job(RIGHT)]
     seen: dict[int, SuiteReport] = {}
@@ -432,7 +451,7 @@ def test_the_tests_are_not_on_the_disk(sandbox: Sandbox) -> None:
     solution = (
         "import os\ndef found():\n"
         "    paths = [os.path.join(at, name) for at, _, names in os.walk('/app') for name in names]\n"
-        "    return [path for path in paths if 'with_' + 'name' in open(path).read()]\n"
+        "    return [path for path in paths if b'with_' + b'name' in open(path, 'rb').read()]\n"
     )
     assert judged(sandbox, solution, tests).cause is None
 

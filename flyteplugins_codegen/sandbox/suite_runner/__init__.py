@@ -1,7 +1,7 @@
 """The program that runs a suite inside the sandbox, in two processes; `/app/runner.py` starts both.
 
-`relay` is the parent's; the child is made of the others, which the parent compiles and hands over: `judged` (prepares,
-imports the solution, runs), `plugin` (how pytest is used), `told` (what is said of a test), `rewriting` (compiles the
+`relay` is the parent's; the child is made of the others, which the parent hands over: `judged` (prepares, imports the
+solution, runs), `plugin` (how pytest is used), `told` (what is said of a test), `rewriting` (compiles the
 tests so that they confirm themselves), `equality` (sees through objects that are equal to anything), `note` (what the
 libraries are made of), `watch` and `callers` (the audit hook, and whose code asks), `guards` and `sealing` (functions
 that stay shut).

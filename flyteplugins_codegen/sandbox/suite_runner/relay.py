@@ -20,7 +20,7 @@ MAX_KEPT_OUTPUT_BYTES = 16_384
 PATIENCE_S = 0.1
 
 
-def supervise(child: int, reports: int, output: int, go: int, compiled: Callable[[], Mapping[str, CodeType]]) -> None:
+def supervise(child: int, reports: int, output: int, go: int, parts: Mapping[str, CodeType]) -> None:
     """Hand the child its program and the tests, relay what it tells until it has ended, then tell how it ended."""
     import signal
     from contextlib import suppress
@@ -28,7 +28,7 @@ def supervise(child: int, reports: int, output: int, go: int, compiled: Callable
     nonce, tests = _given()
     secret = os.urandom(32)
     relay, kept = Relay(nonce, secret), bytearray()
-    program = marshal.dumps(([tests, secret], dict(compiled())))
+    program = marshal.dumps(([tests, secret], dict(parts)))
     relay.tell({"kind": "begun"})  # before the solution can be there: what fails from here on is not the environment
     with suppress(BrokenPipeError), open(go, "wb") as file:
         file.write(program)
