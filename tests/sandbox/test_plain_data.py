@@ -94,7 +94,6 @@ def is_same(one: Any, other: Any) -> bool:
         *(np.float64(0.1), np.int8(-3), np.bool_(1), np.datetime64("2024-01-01"), np.str_("a")),
         np.array([1 + 2j, 3]),
     ],
-    ids=repr,
 )
 def test_a_value_is_read_as_it_was_written(value: Any) -> None:
     old = sys.get_int_max_str_digits()
