@@ -13,6 +13,7 @@ from flyteplugins_codegen.errors import SandboxUnavailableError
 from flyteplugins_codegen.sandbox import open_sandbox
 from flyteplugins_codegen.sandbox.suite import run_suite, run_suites
 from flyteplugins_codegen.sandbox.values import run_many
+from flyteplugins_codegen.sandbox.warm_modules import SUITE_MODULES
 
 WORKERS = 2
 EARLY = 0.1  # of the long run's jobs: what is allocated once is there by then
@@ -85,7 +86,7 @@ def many_jobs(effort: SandboxEffort) -> Iterator[Measurement]:
 def suites(effort: SandboxEffort) -> Iterator[Measurement]:
     """Five pytest cases."""
     job = jobs.suite_job()
-    with open_sandbox("bubblewrap", environment=measure.test_environment(), preload=("pytest",)) as sandbox:
+    with open_sandbox("bubblewrap", environment=measure.test_environment(), preload=SUITE_MODULES) as sandbox:
 
         def cold() -> None:
             report = run_suite(sandbox, job)
