@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
-from importlib.util import MAGIC_NUMBER, cache_from_source, source_hash
+from importlib.util import MAGIC_NUMBER
 from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.sandbox.contract import APP
+from flyteplugins_codegen.sandbox.judge import MODULES
 
-_MAIN: Final = "judge.py"
-COMMAND: Final = ("python", f"{APP}/{_MAIN}")
+COMMAND: Final = ("python", f"{APP}/judge.py")
 # Each after those that it imports.
-_MODULES: Final = (
+_NAMES: Final = (
     "plain_data",
     "comparison",
     "exchange",
@@ -24,36 +24,32 @@ _MODULES: Final = (
     "stand_ins",
     "judging",
 )
-_START: Final = b"import judging\n\njudging.main()\n"
-_UNCHECKED_HASH: Final = (1).to_bytes(4, "little")  # PEP 552: compiled from its source, which is not to be compared
+_FORMAT: Final = 2  # of `marshal`, which every Python reads
 
 
 @cache
 def values_program() -> Mapping[str, bytes]:
-    """Every module as source, and compiled: an interpreter like ours is spared 20 ms, any other compiles the source."""
-    return {_MAIN: _START, **dict(_files())}
+    """What starts the judge, and its modules in one file: as source, and compiled for an interpreter like ours."""
+    sources = dict(_sources())
+    codes = {name: compile(source, f"{name}.py", "exec", dont_inherit=True, optimize=2) for name, source in _sources()}
+    modules = marshal.dumps((MAGIC_NUMBER, marshal.dumps(codes), sources), _FORMAT)
+    return {"judge.py": _source("judge"), MODULES: modules}
 
 
 def modules_ahead(program: Mapping[str, Path | bytes]) -> tuple[tuple[str, bytes], ...]:
     """The modules, with their source, that a warm worker may have imported for this program; none for another one."""
-    ours = values_program()
-    if any(program.get(name) != content for name, content in ours.items()):
-        return ()
-    return tuple((name, ours[f"{name}.py"]) for name in _MODULES)
+    return _sources() if program.get(MODULES) == values_program()[MODULES] else ()
 
 
 def without_modules(program: Mapping[str, Path | bytes]) -> Mapping[str, Path | bytes]:
     """What is left to be laid out of a program whose modules are imported already."""
-    modules = values_program().keys() - {_MAIN}
-    return {name: content for name, content in program.items() if name not in modules}
+    return {name: content for name, content in program.items() if name != MODULES}
 
 
-def _files() -> Iterator[tuple[str, bytes]]:
-    for name in _MODULES:
-        source = Path(__file__).with_name(f"{name}.py").read_bytes()
-        code = compile(source, f"{APP}/{name}.py", "exec", dont_inherit=True)
-        yield f"{name}.py", source
-        yield (
-            cache_from_source(f"{name}.py"),
-            MAGIC_NUMBER + _UNCHECKED_HASH + source_hash(source) + marshal.dumps(code),
-        )
+@cache
+def _sources() -> tuple[tuple[str, bytes], ...]:
+    return tuple((name, _source(name)) for name in _NAMES)
+
+
+def _source(name: str) -> bytes:
+    return Path(__file__).with_name(f"{name}.py").read_bytes()
