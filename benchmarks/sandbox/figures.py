@@ -11,9 +11,9 @@ from pathlib import Path
 from benchmarks.sandbox import jobs, measure
 from flyteplugins_codegen.errors import SandboxUnavailableError
 from flyteplugins_codegen.sandbox import open_sandbox
-from flyteplugins_codegen.sandbox.suite import run_suite, run_suites
-from flyteplugins_codegen.sandbox.values import run_many
-from flyteplugins_codegen.sandbox.warm_modules import SUITE_MODULES
+from flyteplugins_codegen.sandbox.suites.suite import run_suite, run_suites
+from flyteplugins_codegen.sandbox.values.run import run_many
+from flyteplugins_codegen.sandbox.warm.modules import SUITE_MODULES
 
 WORKERS = 2
 EARLY = 0.1  # of the long run's jobs: what is allocated once is there by then

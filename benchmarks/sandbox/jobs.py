@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from flyteplugins_codegen.sandbox import Job
-from flyteplugins_codegen.sandbox.suite import SuiteJob
-from flyteplugins_codegen.sandbox.values import CheckFunction, ValuesJob
+from flyteplugins_codegen.sandbox.suites.suite import SuiteJob
+from flyteplugins_codegen.sandbox.values.run import CheckFunction, ValuesJob
 
 NOTHING = ("-I", "-c", "pass")
 

@@ -17,21 +17,21 @@ from pathlib import Path
 
 from flyteplugins_codegen.sandbox import views
 from flyteplugins_codegen.sandbox.antechamber import UNPRIVILEGED_UID, Antechamber
-from flyteplugins_codegen.sandbox.cgroups import Cgroup, CgroupRoots
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Execution, Job
 from flyteplugins_codegen.sandbox.ending import failure_message
 from flyteplugins_codegen.sandbox.folders import make_folder
 from flyteplugins_codegen.sandbox.held import HeldJob
 from flyteplugins_codegen.sandbox.inputs import Files, require_readable
 from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
+from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup, CgroupRoots
+from flyteplugins_codegen.sandbox.kernel.rlimits import render_rlimits
+from flyteplugins_codegen.sandbox.kernel.seccomp import seccomp_program
 from flyteplugins_codegen.sandbox.launch import START_S, Launch, open_pipe
 from flyteplugins_codegen.sandbox.pool import run_all
 from flyteplugins_codegen.sandbox.process import Watch
-from flyteplugins_codegen.sandbox.rlimits import render_rlimits
-from flyteplugins_codegen.sandbox.seccomp import seccomp_program
-from flyteplugins_codegen.sandbox.warm import WarmWorkers
-from flyteplugins_codegen.sandbox.warm_request import Rights, is_small
-from flyteplugins_codegen.sandbox.warm_start import ZygoteSandbox
+from flyteplugins_codegen.sandbox.warm.request import Rights, is_small
+from flyteplugins_codegen.sandbox.warm.start import ZygoteSandbox
+from flyteplugins_codegen.sandbox.warm.worker import WarmWorkers
 
 _NAMESPACES = ("user", "mount", "pid", "network", "ipc", "uts", "cgroup-namespace")
 _PRIVILEGES = ("no-nested-user-namespace", "no-capabilities", "no-new-privileges", "private-root")

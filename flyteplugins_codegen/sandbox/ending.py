@@ -7,9 +7,9 @@ import signal
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from flyteplugins_codegen.sandbox.cgroups import CgroupUsage
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Status
 from flyteplugins_codegen.sandbox.harvest import Harvest
+from flyteplugins_codegen.sandbox.kernel.cgroups import CgroupUsage
 from flyteplugins_codegen.sandbox.process import Watch
 
 

@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from functools import partial
 
-from flyteplugins_codegen.sandbox.census import Census
-from flyteplugins_codegen.sandbox.cgroups import Cgroup
 from flyteplugins_codegen.sandbox.contract import Limits, Status
+from flyteplugins_codegen.sandbox.kernel.census import Census
+from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup
 from flyteplugins_codegen.sandbox.process import Guard
 
 _SHORTEST_PAUSE_S = 0.01

@@ -10,12 +10,12 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from flyteplugins_codegen.sandbox.census import Census
-from flyteplugins_codegen.sandbox.cgroups import Cgroup
 from flyteplugins_codegen.sandbox.contract import Execution, Job
 from flyteplugins_codegen.sandbox.ending import describe, read_ending
 from flyteplugins_codegen.sandbox.guards import guards_of
 from flyteplugins_codegen.sandbox.harvest import take_outputs
+from flyteplugins_codegen.sandbox.kernel.census import Census
+from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup
 from flyteplugins_codegen.sandbox.process import Watch
 
 

@@ -13,8 +13,8 @@ from typing import IO, Final
 from flyteplugins_codegen.sandbox import reaper
 from flyteplugins_codegen.sandbox.compact import compact_source
 from flyteplugins_codegen.sandbox.contract import Limits
+from flyteplugins_codegen.sandbox.kernel.rlimits import render_rlimits
 from flyteplugins_codegen.sandbox.process import Watch
-from flyteplugins_codegen.sandbox.rlimits import render_rlimits
 from flyteplugins_codegen.sandbox.streams import Stream
 
 START_S: Final = 30.0

@@ -14,10 +14,10 @@ from flyteplugins_codegen.errors import SandboxUnavailableError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.bubblewrap import Binary, Bubblewrap
-from flyteplugins_codegen.sandbox.cgroups import find_cgroups
-from flyteplugins_codegen.sandbox.container_opening import open_container
+from flyteplugins_codegen.sandbox.container.opening import open_container
 from flyteplugins_codegen.sandbox.contract import Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.interpreter import Interpreter, find_interpreter
+from flyteplugins_codegen.sandbox.kernel.cgroups import find_cgroups
 from flyteplugins_codegen.sandbox.remedies import render_remedies
 from flyteplugins_codegen.sandbox.unisolated import Unisolated
 

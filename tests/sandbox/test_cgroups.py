@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from flyteplugins_codegen.sandbox import Limits
-from flyteplugins_codegen.sandbox.cgroups import Cgroup, CgroupRoots, find_cgroups
-from flyteplugins_codegen.sandbox.delegation import find_parent
-from flyteplugins_codegen.sandbox.group import Group, Place
-from flyteplugins_codegen.sandbox.hierarchies import Hierarchy, parse_hierarchies, read_hierarchies
+from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup, CgroupRoots, find_cgroups
+from flyteplugins_codegen.sandbox.kernel.delegation import find_parent
+from flyteplugins_codegen.sandbox.kernel.group import Group, Place
+from flyteplugins_codegen.sandbox.kernel.hierarchies import Hierarchy, parse_hierarchies, read_hierarchies
 from flyteplugins_codegen.sandbox.owner import is_abandoned, owned_prefix
 
 PYTHON = [sys.executable, "-I", "-S", "-c"]
@@ -210,7 +210,7 @@ def test_a_process_that_has_ended_cannot_be_added(group):
 def test_what_a_killed_supervisor_left_is_ended_and_removed_by_the_next(roots):
     code = """
 import subprocess, sys
-from flyteplugins_codegen.sandbox.cgroups import find_cgroups
+from flyteplugins_codegen.sandbox.kernel.cgroups import find_cgroups
 from flyteplugins_codegen.sandbox import Limits
 group = find_cgroups().open(Limits())
 left = subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL)
@@ -346,8 +346,8 @@ def words(folder: Path, file: str) -> list[str]:
 STEP_ASIDE = """
 import sys
 from pathlib import Path
-from flyteplugins_codegen.sandbox import delegation
-from flyteplugins_codegen.sandbox.hierarchies import Hierarchy
+from flyteplugins_codegen.sandbox.kernel import delegation
+from flyteplugins_codegen.sandbox.kernel.hierarchies import Hierarchy
 mount, own, controller = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 delegation._WANTED = (controller,)
 (own / "cgroup.procs").write_text("0")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flyteplugins_codegen.sandbox.comparison import Rule, difference
+from flyteplugins_codegen.sandbox.values.comparison import Rule, difference
 
 NAN = float("nan")
 EXACT = Rule()

@@ -14,9 +14,9 @@ import pytest
 from base_image import podman
 
 from flyteplugins_codegen.sandbox import Execution, Job, Limits, Sandbox, open_sandbox
-from flyteplugins_codegen.sandbox.container_engine import find_engines
-from flyteplugins_codegen.sandbox.container_image import find_image
-from flyteplugins_codegen.sandbox.container_trial import Trial, try_image
+from flyteplugins_codegen.sandbox.container.engine import find_engines
+from flyteplugins_codegen.sandbox.container.image import find_image
+from flyteplugins_codegen.sandbox.container.trial import Trial, try_image
 
 NOWHERE = "localhost:1/none"
 SLEEP = """

@@ -21,13 +21,13 @@ from base_image import base_archive, podman
 from flyteplugins_codegen.errors import RequestError, SandboxError, SandboxUnavailableError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox import ALL, Execution, Job, Limits, Sandbox, open_sandbox
-from flyteplugins_codegen.sandbox.container import Container
-from flyteplugins_codegen.sandbox.container_engine import find_engines
-from flyteplugins_codegen.sandbox.container_image import find_image, image_name
-from flyteplugins_codegen.sandbox.container_trial import Trial, try_image
+from flyteplugins_codegen.sandbox.container.backend import Container
+from flyteplugins_codegen.sandbox.container.engine import find_engines
+from flyteplugins_codegen.sandbox.container.image import find_image, image_name
+from flyteplugins_codegen.sandbox.container.trial import Trial, try_image
 from flyteplugins_codegen.sandbox.interpreter import find_interpreter
 from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
-from flyteplugins_codegen.sandbox.suite import SuiteJob, run_suite
+from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite
 
 NOWHERE = "localhost:1/none"  # nothing listens there, and that is known at once
 SHARE = "import sys; open('/var/outputs/x', 'w').write(open('/var/inputs/a').read() + str(sys.version_info[:2]))"

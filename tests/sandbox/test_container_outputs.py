@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.sandbox.container_frames import Frame, Talk, TalkEndedError
-from flyteplugins_codegen.sandbox.container_hearing import Hearing
-from flyteplugins_codegen.sandbox.container_outputs import take_handed
+from flyteplugins_codegen.sandbox.container.frames import Frame, Talk, TalkEndedError
+from flyteplugins_codegen.sandbox.container.hearing import Hearing
+from flyteplugins_codegen.sandbox.container.outputs import take_handed
 from flyteplugins_codegen.sandbox.contract import ALL, Everything, Job, Limits
 from flyteplugins_codegen.sandbox.harvest import Harvest
 

@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.sandbox import plain_data
-from flyteplugins_codegen.sandbox.plain_data import (
+from flyteplugins_codegen.sandbox.values import plain_data
+from flyteplugins_codegen.sandbox.values.plain_data import (
     MalformedError,
     NotPlainError,
     Reader,

@@ -11,8 +11,8 @@ import sys
 
 import pytest
 
-from flyteplugins_codegen.sandbox.seccomp import seccomp_program
-from flyteplugins_codegen.sandbox.syscalls import ARCHITECTURES, NEWEST, NUMBERS
+from flyteplugins_codegen.sandbox.kernel.seccomp import seccomp_program
+from flyteplugins_codegen.sandbox.kernel.syscalls import ARCHITECTURES, NEWEST, NUMBERS
 
 MACHINES = sorted(ARCHITECTURES)
 ALLOWED, KILLED = 0x7FFF0000, 0x80000000

@@ -12,7 +12,7 @@ from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.models.report import SuiteReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
-from flyteplugins_codegen.sandbox.suite import SuiteJob, run_suite, run_suites
+from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite, run_suites
 
 
 @pytest.fixture

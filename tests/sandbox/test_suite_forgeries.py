@@ -11,7 +11,7 @@ from suites import RIGHT, WRONG, all_judged, judged, kind, statuses_of_pytest, s
 
 from flyteplugins_codegen.models.report import SuiteReport
 from flyteplugins_codegen.sandbox.contract import Sandbox
-from flyteplugins_codegen.sandbox.suite import run_suite
+from flyteplugins_codegen.sandbox.suites.suite import run_suite
 
 FORGERIES = {forgery.name: forgery for forgery in forgeries()}
 JOBS = {name: suite_job(forgery.solution, forgery.tests, wall_s=10) for name, forgery in FORGERIES.items()}

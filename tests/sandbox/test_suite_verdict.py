@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from flyteplugins_codegen.models.report import SuiteOrigin
-from flyteplugins_codegen.sandbox.suite_confirmation import settle
-from flyteplugins_codegen.sandbox.suite_evidence import gather_evidence
-from flyteplugins_codegen.sandbox.suite_source import read_suite
-from flyteplugins_codegen.sandbox.suite_verdict import Charge, judge_suite
+from flyteplugins_codegen.sandbox.suites.confirmation import settle
+from flyteplugins_codegen.sandbox.suites.evidence import gather_evidence
+from flyteplugins_codegen.sandbox.suites.source import read_suite
+from flyteplugins_codegen.sandbox.suites.verdict import Charge, judge_suite
 
 SOURCE = """
 import unittest

@@ -18,9 +18,9 @@ from suites import environment_with
 from flyteplugins_codegen.errors import RequestError, SandboxError
 from flyteplugins_codegen.models.report import ValuesReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
-from flyteplugins_codegen.sandbox.judge import MODULES
 from flyteplugins_codegen.sandbox.opening import open_sandbox
-from flyteplugins_codegen.sandbox.values import (
+from flyteplugins_codegen.sandbox.values.judge import MODULES
+from flyteplugins_codegen.sandbox.values.run import (
     AssertList,
     CheckFunction,
     Checks,

@@ -10,7 +10,7 @@ from forged_values import CHECK, RIGHT, WRONG, forgeries
 
 from flyteplugins_codegen.models.report import ValuesReport
 from flyteplugins_codegen.sandbox.contract import Job, Limits, Sandbox
-from flyteplugins_codegen.sandbox.values import (
+from flyteplugins_codegen.sandbox.values.run import (
     AssertList,
     CheckFunction,
     Checks,

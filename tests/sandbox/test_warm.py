@@ -24,20 +24,11 @@ from suites import RIGHT, environment_with, suite_job
 
 from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS
 from flyteplugins_codegen.models.environment import InstalledEnvironment
-from flyteplugins_codegen.sandbox import (
-    ALL,
-    Execution,
-    Job,
-    Limits,
-    Sandbox,
-    open_sandbox,
-    opening,
-    views,
-    warm_zygotes,
-)
+from flyteplugins_codegen.sandbox import ALL, Execution, Job, Limits, Sandbox, open_sandbox, opening, views
 from flyteplugins_codegen.sandbox.interpreter import find_interpreter
-from flyteplugins_codegen.sandbox.suite import run_suites
-from flyteplugins_codegen.sandbox.warm_modules import SUITE_MODULES
+from flyteplugins_codegen.sandbox.suites.suite import run_suites
+from flyteplugins_codegen.sandbox.warm import zygotes as warm_zygotes
+from flyteplugins_codegen.sandbox.warm.modules import SUITE_MODULES
 
 PRELUDE = "import os, sys, time, signal, pathlib, socket, subprocess\n"
 LIBC = """

@@ -11,7 +11,7 @@ from pathlib import Path
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.models.report import SuiteOrigin, SuiteReport
 from flyteplugins_codegen.sandbox.contract import Job, Limits, Sandbox
-from flyteplugins_codegen.sandbox.suite import SuiteJob, run_suite, run_suites
+from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite, run_suites
 from flyteplugins_codegen.source.declared_tests import declared_tests
 
 RIGHT = "def double(x):\n    return 2 * x\n"

@@ -1,0 +1,1 @@
+"""Jobs in containers of podman or docker."""

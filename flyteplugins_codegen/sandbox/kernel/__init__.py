@@ -1,0 +1,1 @@
+"""What the kernel refuses and counts: system calls, control groups, limits per process."""

@@ -1,0 +1,1 @@
+"""Verdicts on pytest suites: the runner inside, its evidence, the judgement outside."""

@@ -1,0 +1,170 @@
+"""Runs a pytest suite against a solution in a sandbox, and judges it from outside."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import Final
+
+from flyteplugins_codegen.errors import SandboxError
+from flyteplugins_codegen.models.report import Cause, SuiteOrigin, SuiteReport
+from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
+from flyteplugins_codegen.sandbox.failure_text import decoded, failure_text
+from flyteplugins_codegen.sandbox.limit_causes import limit_cause
+from flyteplugins_codegen.sandbox.python_errors import syntax_cause
+from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
+from flyteplugins_codegen.sandbox.suites.confirmation import settle
+from flyteplugins_codegen.sandbox.suites.evidence import Evidence, read_evidence
+from flyteplugins_codegen.sandbox.suites.program import suite_program
+from flyteplugins_codegen.sandbox.suites.source import read_suite
+from flyteplugins_codegen.sandbox.suites.verdict import Charge, judge_suite, missing_tests
+
+_NO_TESTS: Final = b"# The tests are kept in memory, where the solution does not find them.\n"
+_REPORT_KIB: Final = 16 << 10  # some 250 bytes for each test that passes
+_MAX_OUTPUT_CHARS: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteJob:
+    """One run of a suite: solution and tests as text; neither is ever imported here.
+
+    `expected` names the tests that the source declares (`source.declared_tests`): the verdict holds them against what
+    reported.
+    """
+
+    solution: str
+    tests: str
+    expected: Sequence[str]
+    origin: SuiteOrigin
+    limits: Limits = field(default_factory=Limits)
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+def run_suite(sandbox: Sandbox, job: SuiteJob) -> SuiteReport:
+    """Run the tests against the solution. The sandbox's environment must offer pytest.
+
+    Raises:
+        SandboxError: the sandbox failed, or its environment has no pytest; the candidate is not to blame.
+    """
+    flaw = _flaw_before_running(job)
+    if flaw is not None:
+        return _not_run(job, flaw)
+    nonce = secrets.token_hex(16)
+    return _report(job, nonce, sandbox.run(_sandboxed(job, nonce)))
+
+
+def run_suites(
+    sandbox: Sandbox,
+    jobs: Iterable[SuiteJob],
+    *,
+    workers: int = 2,
+    on_result: Callable[[int, SuiteReport], None] | None = None,
+) -> list[SuiteReport]:
+    """Run many suites, `workers` at a time, in workers that are warm where the sandbox has such.
+
+    Reports are in the order of the jobs; `on_result(index, report)` is called as each ends. Jobs are drawn one by one.
+
+    Raises:
+        SandboxError: as `run_suite` does, for the first job that it happens to. What ended before has been given to
+            `on_result`.
+    """
+    reports: dict[int, SuiteReport] = {}
+    running: dict[int, tuple[int, SuiteJob, str]] = {}
+
+    def told(index: int, report: SuiteReport) -> None:
+        reports[index] = report
+        if on_result:
+            on_result(index, report)
+
+    def sandboxed() -> Iterator[Job]:
+        numbers = count()
+        for index, job in enumerate(jobs):
+            flaw = _flaw_before_running(job)
+            if flaw is not None:
+                told(index, _not_run(job, flaw))
+                continue
+            nonce = secrets.token_hex(16)
+            running[next(numbers)] = index, job, nonce
+            yield _sandboxed(job, nonce)
+
+    def ended(number: int, execution: Execution) -> None:
+        index, job, nonce = running.pop(number)
+        told(index, _report(job, nonce, execution))
+
+    sandbox.map(sandboxed(), workers=workers, on_result=ended)
+    return [reports[index] for index in sorted(reports)]
+
+
+def _not_run(job: SuiteJob, flaw: Cause) -> SuiteReport:
+    return SuiteReport(origin=job.origin, expected=tuple(job.expected), cause=flaw)
+
+
+def _report(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport:
+    if execution.status == "sandbox_error":
+        raise SandboxError(f"the sandbox failed while it ran the {job.origin} tests: {execution.message}")
+    source, expected = read_suite(job.tests), tuple(job.expected)
+    evidence = settle(read_evidence(execution.stdout, nonce), source)
+    _check_environment(evidence, execution)
+    return SuiteReport(
+        origin=job.origin,
+        expected=expected,
+        tests=(*evidence.tests, *missing_tests(evidence, expected)),
+        exit_code=evidence.exit_status,
+        output=failure_text(evidence.output, _MAX_OUTPUT_CHARS),
+        cause=(
+            limit_cause(execution, job.limits, evidence.running)
+            or _cut_cause(execution)
+            or judge_suite(Charge(evidence, expected, job.origin, source.may_skip))
+        ),
+        wall_s=execution.wall_s,
+        isolation=execution.isolation,
+    )
+
+
+def _flaw_before_running(job: SuiteJob) -> Cause | None:
+    flaw = syntax_cause(job.solution, "solution.py")
+    if flaw is not None:
+        return flaw
+    flaw = syntax_cause(job.tests, "test_solution.py")
+    if flaw is not None:
+        return Cause(kind="broken_tests", subject="test_solution.py", message=flaw.message, is_certain=True)
+    if not job.expected:
+        return Cause(kind="nothing_ran", message="test_solution.py declares no test, no function named test_*")
+    return None
+
+
+def _sandboxed(job: SuiteJob, nonce: str) -> Job:
+    return Job(
+        command=("python", "/app/runner.py"),
+        program={
+            **suite_program(),
+            "solution.py": job.solution.encode(),
+            "test_solution.py": _NO_TESTS,
+        },
+        env={**STEADY_ENVIRONMENT, **job.env},
+        stdin=f"{nonce}\n{job.tests}".encode(),
+        limits=replace(job.limits, stream_kib=max(job.limits.stream_kib, _REPORT_KIB)),
+    )
+
+
+def _cut_cause(execution: Execution) -> Cause | None:
+    if not execution.stdout_cut:
+        return None
+    message = f"the report on the tests was cut after {len(execution.stdout) >> 10} KiB; have fewer tests or cases"
+    return Cause(kind="untrusted_report", message=message)
+
+
+def _check_environment(evidence: Evidence, execution: Execution) -> None:
+    """Tell an environment in which the runner cannot even start from a suite that failed."""
+    if evidence.no_pytest:
+        raise SandboxError(
+            "the environment of the sandbox has no pytest that can be imported; "
+            f"add it to the packages that tests run with ({evidence.no_pytest})"
+        )
+    if evidence.unprepared:
+        raise SandboxError(f"the test runner could not make the tests ready: {evidence.unprepared}")
+    if execution.status == "exited" and not evidence.has_begun:
+        said = decoded(execution.stderr, execution.stderr_cut)
+        raise SandboxError(f"the test runner did not start (status {execution.exit_code}): {said}")
