@@ -1,0 +1,126 @@
+"""The fenced blocks of a reply."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from flyteplugins_codegen.source.code_block import Passage
+from flyteplugins_codegen.source.language_guess import infer_lang
+from flyteplugins_codegen.source.language_names import LANGUAGES, language_of
+from flyteplugins_codegen.source.replies.fence_ends import End, Reply, find_end
+from flyteplugins_codegen.source.replies.fence_lines import (
+    FenceLine,
+    find_fence_lines,
+    find_short_fence_lines,
+    indentation,
+    without_containers,
+)
+from flyteplugins_codegen.source.replies.info_strings import names_language, parse_info
+
+# What a line or two of a language may well be taken for.
+_SIMPLER = {"bash": "sh", "typescript": "javascript", "cpp": "c"}
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+
+
+def find_fenced(lines: Sequence[str]) -> list[Passage]:
+    """The fenced blocks, in order."""
+    return _find(Reply(lines, find_fence_lines(lines)))
+
+
+def find_short_fenced(lines: Sequence[str]) -> list[Passage]:
+    """The blocks between lines of two backticks, for a reply that holds no real fence."""
+    return [passage for passage in _find(Reply(lines, find_short_fence_lines(lines))) if passage.closed]
+
+
+def _find(reply: Reply) -> list[Passage]:
+    found: list[Passage] = []
+    at = free = 0
+    while at < len(reply.fences):
+        passage, at = _passage_at(reply, at, free)
+        if passage:
+            found.append(passage)
+            free = passage.last + 1
+    return [passage for passage in found if not _is_stray(passage)] or found[:1]
+
+
+def _passage_at(reply: Reply, at: int, free: int) -> tuple[Passage | None, int]:
+    """The block that a fence opens, and the fence to look at next. Lines from `free` on are in no block."""
+    fence = reply.fences[at]
+    if fence.inner is not None:
+        return _on_one_line(reply, fence, free), at + 1
+    if fence.before and fence.info and not names_language(fence.info):
+        return None, at + 1
+    end = find_end(reply, at)
+    # After words, a fence without a language opens a block only if something closes it.
+    if fence.before and not (fence.info or end.closed):
+        return None, at + 1
+    return _passage(reply, fence, end, free), end.following
+
+
+def _passage(reply: Reply, fence: FenceLine, end: End, free: int) -> Passage:
+    body = [*reply.lines[fence.number + 1 : end.stop], *([end.glued] if end.glued else [])]
+    above = _above(reply, fence, free)
+    column = _column(fence, body, above) if fence.column else 0
+    unquoted = (without_containers(line, fence.quotes, column) for line in body)
+    code = [line if inner is None else inner for line, inner in zip(body, unquoted, strict=True)]
+    info = parse_info(fence.info)
+    return Passage(
+        code="\n".join(code if end.closed else _trimmed(code)),
+        first=fence.number,
+        last=end.last,
+        language=info.language,
+        attributes=dict(info.attributes),
+        above=above,
+        closed=end.closed,
+    )
+
+
+def _column(fence: FenceLine, body: Sequence[str], above: str) -> int:
+    """How many columns of indentation the block's lines lose: as many as the fence has.
+
+    Fewer where the fence belongs to a list and the code was not moved in with it.
+    """
+    if fence.before and not fence.in_item:
+        return 0
+    is_listed = fence.in_item or _ITEM.match(above) or fence.column <= indentation(above)
+    first = next((line for line in body if line.strip()), "")
+    return min(fence.column, indentation(first)) if is_listed and not fence.quotes else fence.column
+
+
+def _on_one_line(reply: Reply, fence: FenceLine, free: int) -> Passage | None:
+    """A block that is all of a paragraph's only line; elsewhere it is a code span."""
+    around = [number for number in (fence.number - 1, fence.number + 1) if free <= number < len(reply.lines)]
+    if not fence.inner or any(reply.lines[number].strip() for number in around):
+        return None
+    word, _, rest = fence.inner.partition(" ")
+    language = language_of(word)
+    # `make test` is a command, `sql SELECT 1` names its language.
+    is_named = language in LANGUAGES and infer_lang(rest.strip()) in {language, _SIMPLER.get(language)}
+    return Passage(
+        code=rest.strip() if is_named else fence.inner,
+        first=fence.number,
+        last=fence.number,
+        language=language if is_named else "",
+        above=_above(reply, fence, free),
+    )
+
+
+def _above(reply: Reply, fence: FenceLine, free: int) -> str:
+    """The words that the fence is glued to, or the line over it, one blank line between them or none."""
+    if fence.before:
+        return fence.before
+    over = (reply.lines[number] for number in range(fence.number - 1, max(free, fence.number - 2) - 1, -1))
+    return next((line for line in over if line.strip("> \t")), "")
+
+
+def _trimmed(code: list[str]) -> list[str]:
+    """Without blank lines at the end, and without a closing fence of which the last backtick is missing."""
+    end = len(code)
+    while end and code[end - 1].strip() in {"", "`", "``"}:
+        end -= 1
+    return code[:end]
+
+
+def _is_stray(passage: Passage) -> bool:
+    return not (passage.closed or passage.code or passage.language or passage.attributes)
