@@ -99,10 +99,12 @@ def _end_before(reply: Reply, at: int, near: int) -> End | None:
     if fence.info and fence.info == opener.info and not "".join(rest).strip():
         return _closed_by(fence, near)
     forgotten = End(fence.number, fence.number - 1, near, closed=False)
-    return _end_around(reply, at, near) or forgotten
+    is_markdown = parse_info(opener.info).language == "markdown"
+    may_hold_blocks = is_markdown or fence.number > opener.number + 1
+    return (_end_around(reply, at, near, is_markdown) if may_hold_blocks else None) or forgotten
 
 
-def _end_around(reply: Reply, at: int, near: int) -> End | None:
+def _end_around(reply: Reply, at: int, near: int, is_markdown: bool) -> End | None:  # noqa: FBT001 - private
     """The end of a block that holds whole blocks, if every one of them is closed.
 
     A Markdown text may hold them anywhere; in another language the last one's end has to touch the outer one's.
@@ -116,7 +118,6 @@ def _end_around(reply: Reply, at: int, near: int) -> End | None:
         if depth == 0:
             between = reply.lines[inner.number + 1 : fence.number]
             touches = not inner.info and not "".join(between).strip()
-            is_markdown = parse_info(opener.info).language == "markdown"
             return _closed_by(fence, index) if is_markdown or touches else None
         inner = fence
     return None

@@ -15,8 +15,8 @@ _FENCE_LINE = re.compile(rf"({_CONTAINERS})(`{{3,}}(?=[^`]*\Z)|~{{3,}})(.*)", re
 _PREFIX = re.compile(_CONTAINERS)
 _BACKTICKS = re.compile(r"`{3,}")
 _WORD = re.compile(r"[\w+#.:/-]*\Z")
-# A reply that lost a backtick: only where the line holds nothing else.
-_SHORT_FENCE_LINE = re.compile(r"([ \t]*)(``)([A-Za-z][\w+#-]*)?[ \t]*\Z")
+# A backtick was lost, or taken for a quote: only where the line holds nothing else.
+_SHORT_FENCE_LINE = re.compile(r"([ \t]*)(``|\'{3})([A-Za-z][\w+#-]*)?[ \t]*\Z")
 _TAB = 4
 
 
@@ -48,12 +48,12 @@ def find_fence_lines(lines: Sequence[str]) -> list[FenceLine]:
 
 
 def find_short_fence_lines(lines: Sequence[str]) -> list[FenceLine]:
-    """The lines that are two backticks and at most one word."""
+    """The lines that are two backticks, or three quotes, and at most one word."""
     found = []
     for number, line in enumerate(lines):
-        match = _SHORT_FENCE_LINE.match(line) if "``" in line else None
+        match = _SHORT_FENCE_LINE.match(line) if "``" in line or "'''" in line else None
         if match:
-            found.append(FenceLine(number, 0, False, _column(match[1]), "`", 2, match[3] or ""))
+            found.append(FenceLine(number, 0, False, _column(match[1]), match[2][0], len(match[2]), match[3] or ""))
     return found
 
 

@@ -17,9 +17,11 @@ from flyteplugins_codegen.source.replies.fence_lines import (
     without_containers,
 )
 from flyteplugins_codegen.source.replies.info_strings import names_language, parse_info
+from flyteplugins_codegen.source.replies.prose import is_prose
 
 # What a line or two of a language may well be taken for.
 _SIMPLER = {"bash": "sh", "typescript": "javascript", "cpp": "c"}
+_PROSE = frozenset({"", "text", "markdown"})
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 
 
@@ -29,8 +31,9 @@ def find_fenced(lines: Sequence[str]) -> list[Passage]:
 
 
 def find_short_fenced(lines: Sequence[str]) -> list[Passage]:
-    """The blocks between lines of two backticks, for a reply that holds no real fence."""
-    return [passage for passage in _find(Reply(lines, find_short_fence_lines(lines))) if passage.closed]
+    """The blocks between lines of two backticks or three quotes, for a reply that holds no real fence."""
+    found = _find(Reply(lines, find_short_fence_lines(lines)))
+    return [passage for passage in found if passage.closed and (passage.language or "`" in lines[passage.first])]
 
 
 def _find(reply: Reply) -> list[Passage]:
@@ -41,7 +44,7 @@ def _find(reply: Reply) -> list[Passage]:
         if passage:
             found.append(passage)
             free = passage.last + 1
-    return [passage for passage in found if not _is_stray(passage)] or found[:1]
+    return [passage for passage in found if not _is_stray(passage, found[-1])] or found[:1]
 
 
 def _passage_at(reply: Reply, at: int, free: int) -> tuple[Passage | None, int]:
@@ -65,8 +68,10 @@ def _passage(reply: Reply, fence: FenceLine, end: End, free: int) -> Passage:
     unquoted = (without_containers(line, fence.quotes, column) for line in body)
     code = [line if inner is None else inner for line, inner in zip(body, unquoted, strict=True)]
     info = parse_info(fence.info)
+    if not end.closed:
+        code = _trimmed(code, info.language, is_last=end.following == len(reply.fences))
     return Passage(
-        code="\n".join(code if end.closed else _trimmed(code)),
+        code="\n".join(code),
         first=fence.number,
         last=end.last,
         language=info.language,
@@ -114,13 +119,22 @@ def _above(reply: Reply, fence: FenceLine, free: int) -> str:
     return next((line for line in over if line.strip("> \t")), "")
 
 
-def _trimmed(code: list[str]) -> list[str]:
-    """Without blank lines at the end, and without a closing fence of which the last backtick is missing."""
+def _trimmed(code: list[str], language: str, is_last: bool) -> list[str]:  # noqa: FBT001 - private
+    """The code of a block that is not closed, without what is no part of it at its end.
+
+    That is blank lines, a closing fence of which the last backtick is missing, and the sentences before the next block.
+    """
     end = len(code)
-    while end and code[end - 1].strip() in {"", "`", "``"}:
+    may_hold_prose = is_last or language in _PROSE
+    while end and (code[end - 1].strip() in {"", "`", "``"} or not (may_hold_prose or not is_prose(code[end - 1]))):
         end -= 1
     return code[:end]
 
 
-def _is_stray(passage: Passage) -> bool:
-    return not (passage.closed or passage.code or passage.language or passage.attributes)
+def _is_stray(passage: Passage, last: Passage) -> bool:
+    """Whether a fence that nothing closes is one too many: nothing but prose follows it."""
+    if passage.closed or (passage.language and passage is last):
+        return False
+    if passage.language or passage.attributes:
+        return not passage.code
+    return all(is_prose(line) or not line.strip() for line in passage.code.split("\n"))

@@ -69,7 +69,7 @@ def _told(words: list[str], attributes: dict[str, str]) -> Info:
     language, named = _language_and_file(first)
     if sum(word.isalpha() for word in words) > 1 and language not in LANGUAGES:
         language = ""  # a sentence
-    for word in words:
+    for word in (word.strip("()") for word in words):
         if word.startswith("#"):
             attributes.setdefault("id", word[1:])
         elif word.startswith("."):

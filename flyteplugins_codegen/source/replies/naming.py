@@ -27,8 +27,8 @@ def block_of(passage: Passage) -> CodeBlock:
     attributes = dict(passage.attributes)
     file = file_in_attributes(attributes) or file_above(passage.above) or file_in_first_line(passage.code)
     said = passage.language or language_of_file(file or "") or language_above(passage.above)
-    language = said or _inferred(passage.code)
-    code = _without_escapes(passage.code, language)
+    code, language = (passage.code, said) if said else _inferred(passage.code)
+    code = _without_escapes(code, language)
     return CodeBlock(
         language=language,
         code=code,
@@ -41,9 +41,14 @@ def block_of(passage: Passage) -> CodeBlock:
     )
 
 
-def _inferred(code: str) -> str:
+def _inferred(code: str) -> tuple[str, str]:
+    """The code and the language that it looks like; a first line that only names that language is no code."""
+    first, _, rest = code.partition("\n")
+    named = language_above(first)
+    if named and infer_lang(rest) == named:
+        return rest, named
     is_edit = kind_of(code, "") == "search_replace"
-    return infer_lang(search_and_replace_text(code) if is_edit else code)
+    return code, infer_lang(search_and_replace_text(code) if is_edit else code)
 
 
 def _without_escapes(code: str, language: str) -> str:
