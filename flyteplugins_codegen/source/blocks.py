@@ -9,7 +9,7 @@ from typing import Any
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 from flyteplugins_codegen.source.code_block import CodeBlock, Passage, split_lines
 from flyteplugins_codegen.source.content import content_str
-from flyteplugins_codegen.source.language_guess import infer_lang
+from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.python_syntax import is_python
 from flyteplugins_codegen.source.replies.code_spans import find_spans
 from flyteplugins_codegen.source.replies.fences import find_fenced, find_short_fenced

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from html import unescape
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -55,8 +56,8 @@ def normalised(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-@given(st.one_of(st.text(), replies), st.booleans())
-def test_any_text_gives_code_and_its_language(text: str, with_spans: bool) -> None:
+@given(text=st.one_of(st.text(), replies), with_spans=st.booleans())
+def test_any_text_gives_code_and_its_language(text: str, *, with_spans: bool) -> None:
     found = extract_code(text, detect_single_line_code=with_spans)
     assert found
     assert all(isinstance(language, str) and isinstance(code, str) for language, code in found)
@@ -75,7 +76,7 @@ def test_blocks_lie_within_the_text_one_after_the_other(text: str) -> None:
     total = normalised(text).count("\n") + 1
     assert all(1 <= block.first_line <= block.last_line <= total for block in blocks)
     if not text.lstrip().startswith(("{", "[", '"')):
-        assert all(one.last_line < other.first_line for one, other in zip(blocks, blocks[1:], strict=False))
+        assert all(one.last_line < other.first_line for one, other in pairwise(blocks))
 
 
 @given(replies)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from flyteplugins_codegen.source.code_block import Passage
-from flyteplugins_codegen.source.language_guess import infer_lang
+from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.language_names import LANGUAGES, language_of
 from flyteplugins_codegen.source.replies.fence_ends import End, Reply, find_end
 from flyteplugins_codegen.source.replies.fence_lines import (

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from flyteplugins_codegen.source.code_block import Passage, split_lines
-from flyteplugins_codegen.source.language_guess import infer_lang
+from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.language_names import LANGUAGES, language_of
 from flyteplugins_codegen.source.replies.fences import find_fenced
 from flyteplugins_codegen.source.replies.file_names import file_in_attributes

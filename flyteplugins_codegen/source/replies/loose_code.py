@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from flyteplugins_codegen.source.code_block import Passage
-from flyteplugins_codegen.source.language_guess import infer_lang
+from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.language_names import LANGUAGES
 from flyteplugins_codegen.source.replies.fence_lines import indentation, without_containers
 from flyteplugins_codegen.source.replies.file_names import file_above, language_above

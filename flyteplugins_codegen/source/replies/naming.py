@@ -6,7 +6,7 @@ import re
 from html import unescape
 
 from flyteplugins_codegen.source.code_block import CodeBlock, Passage
-from flyteplugins_codegen.source.language_guess import infer_lang
+from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.language_names import language_of_file
 from flyteplugins_codegen.source.python_syntax import is_python
 from flyteplugins_codegen.source.replies.file_names import (

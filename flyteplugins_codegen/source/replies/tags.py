@@ -8,7 +8,7 @@ from html import unescape
 from typing import NamedTuple
 
 from flyteplugins_codegen.source.code_block import Passage
-from flyteplugins_codegen.source.language_guess import infer_lang
+from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.language_names import LANGUAGES, language_of
 from flyteplugins_codegen.source.replies.json_replies import find_in_json
 
