@@ -114,10 +114,10 @@ def _end_around(reply: Reply, at: int, near: int, is_markdown: bool) -> End | No
         fence = reply.fences[index]
         if fence.before or fence.inner is not None or not _is_alike(opener, fence):
             continue
-        depth += 1 if names_language(fence.info) else -1 if not fence.info else 0
+        depth += 1 if names_language(fence.info) else -1 if fence.is_bare else 0
         if depth == 0:
             between = reply.lines[inner.number + 1 : fence.number]
-            touches = not inner.info and not "".join(between).strip()
+            touches = inner.is_bare and not "".join(between).strip()
             return _closed_by(fence, index) if is_markdown or touches else None
         inner = fence
     return None
@@ -139,15 +139,15 @@ def _unclosed(reply: Reply, at: int, read: int) -> End:
     if outside is not None:
         following = next((n for n in range(at + 1, len(reply.fences)) if reply.fences[n].number >= outside), None)
         return End(outside, outside - 1, len(reply.fences) if following is None else following, closed=False)
-    return _closed_by_shorter(reply, at) or End(total, total - 1, len(reply.fences), closed=False)
+    return _closed_by_another(reply, at) or End(total, total - 1, len(reply.fences), closed=False)
 
 
-def _closed_by_shorter(reply: Reply, at: int) -> End | None:
-    """The end at a bare fence that is too short, for want of a better one: ```` is closed by ``` at times."""
+def _closed_by_another(reply: Reply, at: int) -> End | None:
+    """The end at a bare fence that is too short or of the other mark, for want of a better one."""
     opener = reply.fences[at]
     for near in range(at + 1, min(len(reply.fences), at + _FAR)):
         fence = reply.fences[near]
-        if _closes(opener._replace(length=fence.length), fence):
+        if _closes(opener._replace(mark=fence.mark, length=fence.length), fence):
             code = reply.lines[opener.number + 1 : fence.number]
             return _closed_by(fence, near) if "".join(code).strip() else None
         if fence.info:
@@ -178,9 +178,10 @@ def _is_alike(opener: FenceLine, fence: FenceLine) -> bool:
 
 def _closes(opener: FenceLine, fence: FenceLine) -> bool:
     """CommonMark's rule."""
-    is_bare = not (fence.info or fence.before or fence.in_item) and fence.inner is None
-    fits = fence.length >= opener.length and fence.column <= opener.column + _INDENT
-    return is_bare and fits and _is_alike(opener, fence)
+    # A diff moves the lines of a file in by one column.
+    indent = 0 if parse_info(opener.info).language == "diff" else _INDENT
+    fits = fence.length >= opener.length and fence.column <= opener.column + indent
+    return fence.is_bare and not fence.in_item and fits and _is_alike(opener, fence)
 
 
 def _closed_by(fence: FenceLine, at: int) -> End:

@@ -18,6 +18,10 @@ _WORD = re.compile(r"[\w+#.:/-]*\Z")
 # A backtick was lost, or taken for a quote: only where the line holds nothing else.
 _SHORT_FENCE_LINE = re.compile(r"([ \t]*)(``|\'{3})([A-Za-z][\w+#-]*)?[ \t]*\Z")
 _TAB = 4
+# `/// ```` in a comment, `+``` ` in a diff.
+_LEADER = re.compile(r"(?:/{2,3}!?|#+|\*|--+|;+|%+|[-+])\s*\Z")
+# `</answer>`, `<|im_end|>`: what may follow a closing fence.
+_TAGS = re.compile(r"(?:<[/|]?\w[\w-]*\|?>)+\Z")
 
 
 class FenceLine(NamedTuple):
@@ -35,6 +39,11 @@ class FenceLine(NamedTuple):
     info: str
     before: str = ""
     inner: str | None = None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether nothing else is on the line, as on that of a closing fence."""
+        return not self.before and self.inner is None and (not self.info or bool(_TAGS.match(self.info)))
 
 
 def find_fence_lines(lines: Sequence[str]) -> list[FenceLine]:
@@ -97,7 +106,8 @@ def _glued(number: int, line: str) -> FenceLine | None:
     if len(runs) == 2 and first.start() == prefix.end() and not after and len(first[0]) == len(last[0]):  # noqa: PLR2004 - an opening and a closing run
         return mark._replace(before="", inner=line[first.end() : last.start()].strip())
     # An even number of runs are code spans; a backslash makes a backtick an ordinary character.
-    return mark if len(runs) % 2 and _WORD.match(after) and not mark.before.endswith("\\") else None
+    is_text = len(runs) % 2 == 0 or mark.before.endswith("\\") or _LEADER.match(mark.before)
+    return mark if _WORD.match(after) and not is_text else None
 
 
 def _place(prefix: str) -> tuple[int, bool, int]:

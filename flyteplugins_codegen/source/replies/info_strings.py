@@ -63,10 +63,12 @@ def is_sentence(info: str) -> bool:
 
 
 def _told(words: list[str], attributes: dict[str, str]) -> Info:
-    first = words.pop(0).removeprefix(".") if words and not words[0].startswith("#") else ""
+    named = next((word for word in words if not word.startswith("#")), "")
+    words = [word for word in words if word is not named]
+    first = named.removeprefix(".")
     if first in _DIRECTIVES and words:
         first = words.pop(0)
-    language, named = _language_and_file(first)
+    language, file = _language_and_file(first)
     if sum(word.isalpha() for word in words) > 1 and language not in LANGUAGES:
         language = ""  # a sentence
     for word in (word.strip("()") for word in words):
@@ -74,21 +76,22 @@ def _told(words: list[str], attributes: dict[str, str]) -> Info:
             attributes.setdefault("id", word[1:])
         elif word.startswith("."):
             attributes["class"] = f"{attributes.get('class', '')} {word[1:]}".strip()
-        elif is_file_name(word) and not named:
-            named = {"file": word}
+        elif is_file_name(word) and not file:
+            file = {"file": word}
         else:
             attributes.setdefault(word, "")
     language = language or language_of(attributes.get("language") or attributes.get("lang") or "")
-    return Info(language, tuple({**attributes, **named}.items()))
+    return Info(language, tuple({**attributes, **file}.items()))
 
 
 def _language_and_file(word: str) -> tuple[str, dict[str, str]]:
     lines = _RANGE.fullmatch(word)
     if lines:
         return language_of_file(lines[3]), {"file": lines[3], "lines": f"{lines[1]}-{lines[2]}"}
-    left, _, right = word.partition(":")
+    left, _, right = word.rstrip(":,").partition(":")
     if right and (language_of(left) in LANGUAGES or is_file_name(right)):
         return language_of(left), {"file": right}
+    word = word if len(word) == 1 else word.rstrip(":,")
     if language_of(word) not in LANGUAGES and is_file_name(word):
         return language_of_file(word), {"file": word}
     return language_of(word), {}

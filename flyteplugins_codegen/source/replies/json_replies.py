@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 from flyteplugins_codegen.source.code_block import Passage, split_lines
 from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.language_names import LANGUAGES, language_of
+from flyteplugins_codegen.source.python_syntax import is_python
 from flyteplugins_codegen.source.replies.fences import find_fenced
 from flyteplugins_codegen.source.replies.file_names import file_in_attributes
 
@@ -40,7 +42,9 @@ def find_in_json(text: str, first: int, last: int) -> list[Passage]:
     try:
         value = json.loads(body, strict=False)
     except (ValueError, RecursionError):
-        return [replace(passage, closed=False) for field in _cut(body) for passage in _passages(field, first, last)]
+        literal = [passage for field in _fields(_literal(body)) for passage in _passages(field, first, last)]
+        cut = (passage for field in _cut(body) for passage in _passages(field, first, last))
+        return literal or [replace(passage, closed=False) for passage in cut]
     if isinstance(value, str):
         return _fenced(value, first, last)
     found = [passage for field in _fields(value) for passage in _passages(field, first, last)]
@@ -54,6 +58,14 @@ def find_escaped(text: str) -> list[Passage]:
     return _fenced(_unescaped(text), 0, 0)
 
 
+def _literal(body: str) -> Any:
+    """The value of a text that is a dictionary or a list in Python's spelling."""
+    try:
+        return ast.literal_eval(body) if is_python(body) else None
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
 def _fields(value: Any) -> Iterator[_Field]:
     """The fields at any depth that hold code, in order."""
     waiting = [value]
@@ -62,11 +74,18 @@ def _fields(value: Any) -> Iterator[_Field]:
         if isinstance(item, str) and "```" in item:
             yield _Field(item)
         elif isinstance(item, dict):
-            held = {key: _field(item, key, text) for key, text in item.items() if isinstance(text, str)}
+            texts = {str(key): _text(text) for key, text in item.items()}
+            held = {key: _field(item, key, text) for key, text in texts.items() if text is not None}
             yield from filter(None, held.values())
             waiting.extend(child for key, child in reversed(item.items()) if not held.get(key))
         elif isinstance(item, list):
             waiting.extend(reversed(item))
+
+
+def _text(value: Any) -> str | None:
+    """A text, or a list of a text's lines."""
+    is_lines = isinstance(value, list) and value and all(isinstance(line, str) for line in value)
+    return "\n".join(value) if is_lines else value if isinstance(value, str) else None
 
 
 def _field(item: dict[str, Any], key: str, text: str) -> _Field | None:

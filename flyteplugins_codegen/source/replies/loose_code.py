@@ -14,8 +14,9 @@ from flyteplugins_codegen.source.replies.literals import open_literal
 from flyteplugins_codegen.source.replies.prose import is_prose
 
 _COPY_BUTTONS = frozenset({"copy code", "copy", "copied!"})
-_NO_CODE = frozenset({"text", "markdown", "csv"})
+_CODE_LANGUAGES = frozenset(LANGUAGES) - {"text", "markdown", "csv"}
 _MARKDOWN_LINE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,3}[.)][ \t]|>|---+[ \t]*\Z|\Z)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _INDENT = 4
 
 
@@ -45,16 +46,15 @@ def _passage(lines: Sequence[str], first: int, end: int) -> Passage | None:
     titles = _titles(lines[first:end])
     body = lines[first + titles : end]
     above = lines[first] if titles else next((lines[n] for n in range(first - 1, -1, -1) if lines[n].strip()), "")
-    if above and all(indentation(line) >= _INDENT for line in body if line.strip()):
-        body = [without_containers(line, 0, _INDENT) or "" for line in body]
+    item = _ITEM.match(above)
+    indent = _INDENT + (len(item[0]) if item else 0)
+    if above and all(indentation(line) >= indent for line in body if line.strip()):
+        body = [without_containers(line, 0, indent) or "" for line in body]
     code = "\n".join(body)
     language = language_above(above) if titles else ""
     if not language and (all(map(_MARKDOWN_LINE.match, body)) or infer_lang(code) not in _CODE_LANGUAGES):
         return None
     return Passage(code=code, first=first, last=end - 1, language=language, above=above)
-
-
-_CODE_LANGUAGES = frozenset(LANGUAGES) - _NO_CODE
 
 
 def _titles(run: Sequence[str]) -> int:

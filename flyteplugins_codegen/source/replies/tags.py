@@ -14,9 +14,10 @@ from flyteplugins_codegen.source.replies.json_replies import find_in_json
 
 _OPENING = re.compile(
     r"[ \t]*(?:<(?P<name>[A-Za-z][\w:.-]{0,40})(?P<attributes>(?:\s[^<>]{0,400})?)>"
-    r"(?P<code>[ \t]*<code(?P<more>[^<>]{0,400})>)?|\[(?P<square>[A-Z]{2,12})\])"
+    r"(?P<code>[ \t]*<code(?P<more>[^<>]{0,400})>)?|\[(?P<square>[A-Z]{2,12}|code)\])"
 )
 _ATTRIBUTE = re.compile(r"""([\w:-]{1,40})=(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_CHARACTER_DATA = re.compile(r"\s*<!\[CDATA\[\n?(.*?)\s*\]\]>", re.DOTALL)
 _END_OF_LINE = re.compile(r"(?:[ \t]|</[\w:.-]{1,40}>)*\Z")
 _HTML = frozenset({"pre", "code"})
 _CODE = re.compile(
@@ -101,7 +102,8 @@ def _regions(lines: Sequence[str], tags: Sequence[_Tag]) -> Iterator[_Region]:
         if end is None or (end.number, end.column) < (tag.number, tag.column):
             end = ends[tag.closing] = _find_end(lines, tag)
         holds_tag = at + 1 < len(tags) and tags[at + 1].number <= end.number
-        if end.is_last_of_line and not (tag.name in _ANSWERS and holds_tag):
+        is_whole = end.is_last_of_line and (end.closed or tag.closing.startswith("<"))
+        if is_whole and not (tag.name in _ANSWERS and holds_tag):
             free = end.number + 1
             yield _Region(tag, end.number, _content(lines, tag, end), end.closed)
 
@@ -127,7 +129,9 @@ def _content(lines: Sequence[str], tag: _Tag, end: _End) -> str:
     if tag.number == end.number:
         return lines[tag.number][tag.column : end.column].strip()
     parts = [lines[tag.number][tag.column :], *lines[tag.number + 1 : end.number], lines[end.number][: end.column]]
-    return "\n".join(parts if parts[0].strip() else parts[1:]).rstrip()
+    content = "\n".join(parts if parts[0].strip() else parts[1:]).rstrip()
+    data = _CHARACTER_DATA.fullmatch(content)
+    return data[1] if data else content
 
 
 def _passages(region: _Region) -> Iterator[Passage]:
