@@ -7,16 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
-from flyteplugins_codegen.source.code_block import CodeBlock, Passage, split_lines
+from flyteplugins_codegen.source.code_block import CodeBlock
 from flyteplugins_codegen.source.content import content_str
 from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.python_syntax import is_python
 from flyteplugins_codegen.source.replies.code_spans import find_spans
 from flyteplugins_codegen.source.replies.fences import find_fenced, find_short_fenced
 from flyteplugins_codegen.source.replies.json_replies import find_escaped, find_in_json
+from flyteplugins_codegen.source.replies.lines import split_lines
 from flyteplugins_codegen.source.replies.loose_code import find_loose
 from flyteplugins_codegen.source.replies.loose_edits import find_diffs, find_sections
 from flyteplugins_codegen.source.replies.naming import block_of
+from flyteplugins_codegen.source.replies.passage import Passage
 from flyteplugins_codegen.source.replies.tags import find_tagged
 from flyteplugins_codegen.source.replies.thinking import answer_of
 
@@ -62,7 +64,7 @@ def extract_code(
     if pattern is None:
         found = _blocks_and_spans(content) if detect_single_line_code else _blocks(content)
     else:
-        found = list(_by_pattern(content, pattern, detect_single_line_code))
+        found = list(_by_pattern(content, pattern, with_spans=detect_single_line_code))
     return found or [("unknown", content)]
 
 
@@ -89,7 +91,8 @@ def _answer_lines(text: str) -> list[str]:
 def _passages(lines: list[str]) -> list[Passage]:
     """What is code by the first rule that finds any."""
     text = "\n".join(lines)
-    found = find_in_json(text, 0, len(lines) - 1) or find_escaped(text)
+    last = len(lines) - 1
+    found = find_in_json(text, 0, last) or find_escaped(text, 0, last)
     for find in (find_fenced, find_short_fenced, find_tagged, find_sections, find_diffs, find_loose):
         found = found or find(lines)
     return found
@@ -109,7 +112,7 @@ def _blocks_and_spans(text: str) -> list[tuple[str, str]]:
     return [code for _, code in sorted(found, key=lambda item: item[0])]
 
 
-def _by_pattern(text: str, pattern: str, with_spans: bool) -> Iterator[tuple[str, str]]:  # noqa: FBT001 - private
+def _by_pattern(text: str, pattern: str, *, with_spans: bool) -> Iterator[tuple[str, str]]:
     free = 0
     for match in _compiled(pattern).finditer(text):
         groups = match.groups("") or (match[0],)

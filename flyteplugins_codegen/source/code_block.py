@@ -1,4 +1,4 @@
-"""A block of code as a reply holds it, and as it is known once its language and file are told."""
+"""One block of code of a reply."""
 
 from __future__ import annotations
 
@@ -28,25 +28,3 @@ class CodeBlock:
     last_line: int
     closed: bool = True
     kind: BlockKind = "code"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
-    """Lines of a reply that are code, before anybody asked what language they are.
-
-    `language` and `attributes` are what the reply says beside them, `above` is the line over them. `first` and `last`
-    are indices into the lines of the reply.
-    """
-
-    code: str
-    first: int
-    last: int
-    language: str = ""
-    attributes: Mapping[str, str] = field(default_factory=dict)
-    above: str = ""
-    closed: bool = True
-
-
-def split_lines(text: str) -> list[str]:
-    """The lines as CommonMark counts them: by LF, CRLF and CR only."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

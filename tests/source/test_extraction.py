@@ -1,4 +1,9 @@
-"""Extraction held to replies as models write them."""
+"""Extraction held to replies as models write them.
+
+The rules were developed on the specification's examples and on `development`. `held_out` was written before there were
+any rules, `second_held_out` and `third_held_out` after a round of them each. Each was run once before anything was
+changed for its sake: 140 of 141, 43 of 55 (habits that had broken other extractors) and 44 of 46 came out right.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +12,19 @@ from replies import Expectation, expectations
 
 from flyteplugins_codegen.source.blocks import extract_code
 
-SPECIFICATION, DEVELOPMENT, HELD_OUT = map(expectations, ("specification", "development", "held_out"))
+SPECIFICATION, DEVELOPMENT = expectations("specification"), expectations("development")
+HELD_OUT = [*expectations("held_out"), *expectations("second_held_out"), *expectations("third_held_out")]
 
 
 def wrong(part: list[Expectation]) -> list[str]:
     return [name for name, reply, blocks in part if extract_code(reply) != blocks]
 
 
-def test_the_parts_are_large_enough_and_half_is_held_out() -> None:
-    tuned_on = SPECIFICATION + DEVELOPMENT
-    assert len(tuned_on) + len(HELD_OUT) >= 270
-    assert len(HELD_OUT) >= len(tuned_on)
-    assert len({name for name, *_ in tuned_on + HELD_OUT}) == len(tuned_on + HELD_OUT)
+def test_half_of_the_replies_and_more_are_held_out() -> None:
+    assert len(SPECIFICATION) + len(DEVELOPMENT) >= 130
+    assert len(HELD_OUT) >= 240
+    names = [expected.name for expected in SPECIFICATION + DEVELOPMENT + HELD_OUT]
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("expected", SPECIFICATION, ids=lambda expected: expected.name)
@@ -26,6 +32,6 @@ def test_every_example_of_the_specification_is_read_as_it_says(expected: Expecta
     assert extract_code(expected.reply) == expected.blocks
 
 
-@pytest.mark.parametrize(("part", "share"), [(DEVELOPMENT, 0.99), (HELD_OUT, 0.95)], ids=["development", "held out"])
-def test_nearly_every_reply_gives_exactly_its_blocks(part: list[Expectation], share: float) -> None:
-    assert len(wrong(part)) <= (1 - share) * len(part), wrong(part)
+@pytest.mark.parametrize("part", [DEVELOPMENT, HELD_OUT], ids=["development", "held out"])
+def test_nearly_every_reply_gives_exactly_its_blocks(part: list[Expectation]) -> None:
+    assert len(wrong(part)) <= 0.02 * len(part), wrong(part)

@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from flyteplugins_codegen.source.code_block import Passage
 from flyteplugins_codegen.source.infer_lang import infer_lang
-from flyteplugins_codegen.source.language_names import LANGUAGES, language_of
 from flyteplugins_codegen.source.replies.fence_ends import End, Reply
-from flyteplugins_codegen.source.replies.fence_lines import FenceLine, indentation, without_containers
+from flyteplugins_codegen.source.replies.fence_lines import FenceLine
 from flyteplugins_codegen.source.replies.info_strings import parse_info
+from flyteplugins_codegen.source.replies.lines import indentation, is_in_item, without_containers
+from flyteplugins_codegen.source.replies.names import known_language
+from flyteplugins_codegen.source.replies.passage import Passage
 from flyteplugins_codegen.source.replies.prose import is_prose
 
 # What a line or two of a language may well be taken for.
 _SIMPLER = {"bash": "sh", "typescript": "javascript", "cpp": "c"}
 _PROSE = frozenset({"", "text", "markdown"})
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
+_ATTRIBUTE = re.compile(r"[\w-]+=\S")
 
 
 def passage_between(reply: Reply, fence: FenceLine, end: End, free: int) -> Passage:
     """The block from a fence to its end; `free` is the first line over it that is in no other block."""
     info = parse_info(fence.info)
-    above = _above(reply, fence, free)
     body = [*reply.lines[fence.number + 1 : end.stop], *([end.glued] if end.glued else [])]
-    column = _column(fence, body, above) if fence.column else 0
+    column = _column(reply, fence, body) if fence.column else 0
     unquoted = (without_containers(line, fence.quotes, column) for line in body)
     code = [line if inner is None else inner for line, inner in zip(body, unquoted, strict=True)]
     if not end.closed:
@@ -36,7 +36,7 @@ def passage_between(reply: Reply, fence: FenceLine, end: End, free: int) -> Pass
         last=end.last,
         language=info.language,
         attributes={} if beside else dict(info.attributes),
-        above=above,
+        above=_above(reply, fence, free),
         closed=end.closed,
     )
 
@@ -46,8 +46,8 @@ def passage_on_one_line(reply: Reply, fence: FenceLine, free: int) -> Passage | 
     around = [number for number in (fence.number - 1, fence.number + 1) if free <= number < len(reply.lines)]
     if not fence.inner or any(reply.lines[number].strip() for number in around):
         return None
-    language = language_of(fence.inner.partition(" ")[0])
-    rest = _without_language(fence.inner, language) if language in LANGUAGES else None
+    language = known_language(fence.inner.partition(" ")[0])
+    rest = _without_language(fence.inner, language) if language else None
     return Passage(
         code=rest or fence.inner,
         first=fence.number,
@@ -60,7 +60,7 @@ def passage_on_one_line(reply: Reply, fence: FenceLine, free: int) -> Passage | 
 def _without_language(line: str, language: str) -> str | None:
     """The code after the name of its language: of `sql SELECT 1`, not of `make test` nor of `python title=x.py`."""
     rest = line.partition(" ")[2].strip()
-    is_code = infer_lang(rest) in {language, _SIMPLER.get(language)} and not re.match(r"[\w-]+=\S", rest)
+    is_code = infer_lang(rest) in {language, _SIMPLER.get(language)} and not _ATTRIBUTE.match(rest)
     return rest if is_code else None
 
 
@@ -72,16 +72,16 @@ def _above(reply: Reply, fence: FenceLine, free: int) -> str:
     return next((line for line in over if line.strip("> \t")), "")
 
 
-def _column(fence: FenceLine, body: Sequence[str], above: str) -> int:
+def _column(reply: Reply, fence: FenceLine, body: Sequence[str]) -> int:
     """How many columns of indentation the block's lines lose: as many as the fence has.
 
     Fewer where the fence belongs to a list and the code was not moved in with it.
     """
     if fence.before and not fence.in_item:
         return 0
-    is_listed = fence.in_item or _ITEM.match(above) or fence.column <= indentation(above)
-    first = next((line for line in body if line.strip()), "")
-    return min(fence.column, indentation(first)) if is_listed and not fence.quotes else fence.column
+    if fence.quotes or not (fence.in_item or is_in_item(reply.lines, fence.number, fence.column)):
+        return fence.column
+    return min(fence.column, indentation(next((line for line in body if line.strip()), "")))
 
 
 def _trimmed(code: list[str], language: str, *, is_last: bool) -> list[str]:

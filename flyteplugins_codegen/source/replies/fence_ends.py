@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from flyteplugins_codegen.source.replies.fence_lines import FenceLine, indentation, without_containers
+from flyteplugins_codegen.source.replies.fence_lines import FenceLine
 from flyteplugins_codegen.source.replies.info_strings import is_sentence, names_language, parse_info
+from flyteplugins_codegen.source.replies.lines import indentation, is_in_item, without_containers
 from flyteplugins_codegen.source.replies.literals import open_literal
 
 # How many fences ahead a reading other than CommonMark's is followed: it keeps hostile text linear.
@@ -98,18 +99,19 @@ def _end_before(reply: Reply, at: int, near: int) -> End | None:
     rest = reply.lines[fence.number + 1 :] if near + 1 == len(reply.fences) else ["more"]
     if fence.info and fence.info == opener.info and not "".join(rest).strip():
         return _closed_by(fence, near)
-    forgotten = End(fence.number, fence.number - 1, near, closed=False)
-    is_markdown = parse_info(opener.info).language == "markdown"
-    may_hold_blocks = is_markdown or fence.number > opener.number + 1
-    return (_end_around(reply, at, near, is_markdown) if may_hold_blocks else None) or forgotten
+    return _end_around(reply, at, near) or End(fence.number, fence.number - 1, near, closed=False)
 
 
-def _end_around(reply: Reply, at: int, near: int, is_markdown: bool) -> End | None:  # noqa: FBT001 - private
+def _end_around(reply: Reply, at: int, near: int) -> End | None:
     """The end of a block that holds whole blocks, if every one of them is closed.
 
-    A Markdown text may hold them anywhere; in another language the last one's end has to touch the outer one's.
+    A Markdown text may hold them anywhere, and Python in its strings only. In another language the end of the last one
+    has to touch the outer one's, and its beginning must not.
     """
     opener, depth, inner = reply.fences[at], 2, reply.fences[near]
+    language = parse_info(opener.info).language
+    if language == "python" or (language != "markdown" and inner.number == opener.number + 1):
+        return None
     for index in range(near + 1, min(len(reply.fences), near + _FAR)):
         fence = reply.fences[index]
         if fence.before or fence.inner is not None or not _is_alike(opener, fence):
@@ -118,7 +120,7 @@ def _end_around(reply: Reply, at: int, near: int, is_markdown: bool) -> End | No
         if depth == 0:
             between = reply.lines[inner.number + 1 : fence.number]
             touches = inner.is_bare and not "".join(between).strip()
-            return _closed_by(fence, index) if is_markdown or touches else None
+            return _closed_by(fence, index) if language == "markdown" or touches else None
         inner = fence
     return None
 
@@ -163,7 +165,7 @@ def _outside_quote(reply: Reply, opener: FenceLine, start: int, stop: int) -> in
 
 def _outside_item(reply: Reply, opener: FenceLine, stop: int) -> int | None:
     """The first line that is left of a block in a list, if the block's own lines are indented."""
-    if opener.before or not (opener.in_item or opener.column > 1):
+    if opener.before or not (opener.in_item or is_in_item(reply.lines, opener.number, opener.column)):
         return None
     filled = (n for n in range(opener.number + 1, stop) if reply.lines[n].strip())
     first = next(filled, None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from flyteplugins_codegen.source.code_block import Passage
 from flyteplugins_codegen.source.replies.fence_code import passage_between, passage_on_one_line
 from flyteplugins_codegen.source.replies.fence_ends import Reply, find_end
 from flyteplugins_codegen.source.replies.fence_lines import find_fence_lines, find_short_fence_lines
 from flyteplugins_codegen.source.replies.info_strings import names_language
 from flyteplugins_codegen.source.replies.loose_code import find_loose
+from flyteplugins_codegen.source.replies.passage import Passage
 from flyteplugins_codegen.source.replies.prose import is_prose
 
 
@@ -34,7 +34,7 @@ def _find(reply: Reply) -> list[Passage]:
             found.append(passage)
             free = passage.last + 1
     kept = [passage for passage in found if not _is_stray(passage, found[-1])]
-    if found and found[0] not in kept[:1]:
+    if found and _is_stray(found[0], found[-1]):
         kept = _continued(reply.lines[: found[0].first]) + kept
     return kept or found[:1]
 

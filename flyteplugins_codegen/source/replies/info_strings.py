@@ -14,7 +14,7 @@ from html import unescape
 from typing import NamedTuple
 
 from flyteplugins_codegen.source.language_names import LANGUAGES, language_of, language_of_file
-from flyteplugins_codegen.source.replies.file_names import is_file_name
+from flyteplugins_codegen.source.replies.names import is_file_name
 
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 _LINES = re.compile(r"\{([\d,\s-]+)\}")

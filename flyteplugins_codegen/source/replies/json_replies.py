@@ -9,18 +9,21 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from flyteplugins_codegen.source.code_block import Passage, split_lines
 from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.language_names import LANGUAGES, language_of
-from flyteplugins_codegen.source.python_syntax import is_python
 from flyteplugins_codegen.source.replies.fences import find_fenced
-from flyteplugins_codegen.source.replies.file_names import file_in_attributes
+from flyteplugins_codegen.source.replies.lines import split_lines
+from flyteplugins_codegen.source.replies.names import file_in_attributes, known_language
+from flyteplugins_codegen.source.replies.passage import Passage
 
-_CODE_KEY = re.compile(
-    r"(?:(?P<said>[a-z+#]+)_)?(?:code|source_?code|source|script|program|snippet|implementation|function|tests?|query)"
+# The keys of code, those of what may be code or a name of it, and those of a file's content.
+_CODE = re.compile(r"(?:(?P<language>[a-z+#]+)_)?(?:source_?)?code")
+_MAYBE_CODE = re.compile(
+    r"(?:(?P<language>[a-z+#]+)_)?(?:source|script|program|snippet|implementation|function|tests?|query)"
 )
-_COMMAND_KEYS = frozenset({"command", "cmd", "shell_command"})
-_CONTENT_KEYS = frozenset({"content", "contents", "text"})
+_CONTENT = re.compile(r"contents?|text")
+_COMMAND = re.compile(r"command|cmd|shell_command")
+_LONGEST_LITERAL = 100_000
 _LANGUAGE_KEYS = ("language", "lang", "programming_language")
 _CUT_FIELD = re.compile(r'"([\w-]{1,40})"\s{0,9}:\s{0,9}"([^"\\]*(?:\\.[^"\\]*)*)\\?\Z', re.DOTALL)
 _SHORT_FIELD = re.compile(r'"([\w-]{1,40})"\s{0,9}:\s{0,9}"([^"\\]{0,200})"')
@@ -51,17 +54,16 @@ def find_in_json(text: str, first: int, last: int) -> list[Passage]:
     return found or [Passage(code=body, first=first, last=last, language="json")]
 
 
-def find_escaped(text: str) -> list[Passage]:
+def find_escaped(text: str, first: int, last: int) -> list[Passage]:
     r"""The fenced blocks of a text whose line ends are all written as `\n`, as in a string of JSON."""
-    if "\\n" not in text or "```" not in text or "\n" in text.strip():
-        return []
-    return _fenced(_unescaped(text), 0, 0)
+    is_escaped = "\\n" in text and "```" in text and "\n" not in text.strip()
+    return _fenced(_unescaped(text), first, last) if is_escaped else []
 
 
 def _literal(body: str) -> Any:
-    """The value of a text that is a dictionary or a list in Python's spelling."""
+    """The value of a text that is a dictionary or a list in Python's spelling; None if it is not."""
     try:
-        return ast.literal_eval(body) if is_python(body) else None
+        return ast.literal_eval(body) if len(body) < _LONGEST_LITERAL else None
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
 
@@ -89,21 +91,25 @@ def _text(value: Any) -> str | None:
 
 
 def _field(item: dict[str, Any], key: str, text: str) -> _Field | None:
-    said = next((language_of(item[name]) for name in _LANGUAGE_KEYS if isinstance(item.get(name), str)), "")
-    file = file_in_attributes({name: word for name, word in item.items() if isinstance(word, str) and word is not text})
-    name = key.lower()
-    match = _CODE_KEY.fullmatch(name)
-    if match:
-        by_key = language_of(match["said"] or "")
-        language = said or (by_key if by_key in LANGUAGES else "")
-        is_code = bool(language or file) or "\n" in text or infer_lang(text) not in {"text", "unknown"}
-    else:
-        language = "sh" if name in _COMMAND_KEYS else said
-        is_code = name in _COMMAND_KEYS or (name in _CONTENT_KEYS and bool(said or file))
-    if not is_code and language_of(name) in LANGUAGES:
-        language = language_of(name)
-        is_code = infer_lang(text) == language
-    return _Field(text, language, file) if is_code and text.strip() else None
+    name, beside = key.lower(), {other: word for other, word in item.items() if isinstance(word, str) and other != key}
+    match = _CODE.fullmatch(name) or _MAYBE_CODE.fullmatch(name)
+    by_key = "sh" if _COMMAND.fullmatch(name) else known_language((match and match["language"]) or "")
+    language = next((language_of(beside[other]) for other in _LANGUAGE_KEYS if other in beside), "") or by_key
+    file = file_in_attributes(beside)
+    if text.strip() and _is_code(name, text, is_told=language in LANGUAGES or bool(file)):
+        return _Field(text, language, file)
+    by_name = known_language(name)  # `{"html": "<p>"}`
+    return _Field(text, by_name, file) if by_name and infer_lang(text) == by_name else None
+
+
+def _is_code(name: str, text: str, *, is_told: bool) -> bool:
+    """Whether the field of a name holds code; `is_told` if the fields beside it say the language or the file."""
+    if _COMMAND.fullmatch(name):
+        return True
+    if is_told and (_CONTENT.fullmatch(name) or _CODE.fullmatch(name)):
+        return True
+    may_be = _CODE.fullmatch(name) or _MAYBE_CODE.fullmatch(name)
+    return bool(may_be) and ("\n" in text or infer_lang(text) not in {"text", "unknown"})
 
 
 def _passages(field: _Field, first: int, last: int) -> list[Passage]:

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from flyteplugins_codegen.source.code_block import Passage
 from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.language_names import LANGUAGES
-from flyteplugins_codegen.source.replies.fence_lines import indentation, without_containers
-from flyteplugins_codegen.source.replies.file_names import file_above, language_above
+from flyteplugins_codegen.source.replies.lines import indentation, item_width, without_containers
 from flyteplugins_codegen.source.replies.literals import open_literal
+from flyteplugins_codegen.source.replies.names import file_above, language_above
+from flyteplugins_codegen.source.replies.passage import Passage
 from flyteplugins_codegen.source.replies.prose import is_prose
 
 _COPY_BUTTONS = frozenset({"copy code", "copy", "copied!"})
 _CODE_LANGUAGES = frozenset(LANGUAGES) - {"text", "markdown", "csv"}
 _MARKDOWN_LINE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,3}[.)][ \t]|>|---+[ \t]*\Z|\Z)")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]")
 _INDENT = 4
 
 
@@ -46,8 +45,7 @@ def _passage(lines: Sequence[str], first: int, end: int) -> Passage | None:
     titles = _titles(lines[first:end])
     body = lines[first + titles : end]
     above = lines[first] if titles else next((lines[n] for n in range(first - 1, -1, -1) if lines[n].strip()), "")
-    item = _ITEM.match(above)
-    indent = _INDENT + (len(item[0]) if item else 0)
+    indent = _INDENT + item_width(above)
     if above and all(indentation(line) >= indent for line in body if line.strip()):
         body = [without_containers(line, 0, indent) or "" for line in body]
     code = "\n".join(body)

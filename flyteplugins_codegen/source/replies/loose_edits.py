@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from flyteplugins_codegen.source.code_block import BlockKind, Passage
+from flyteplugins_codegen.source.code_block import BlockKind
+from flyteplugins_codegen.source.replies.passage import Passage
 
 _SEARCH = re.compile(r"<{5,9}(?: ?(?:SEARCH|ORIGINAL|HEAD|UPDATED)\b.*)?[ \t]*\Z")
 _MIDDLE = re.compile(r"={5,9}[ \t]*\Z")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from flyteplugins_codegen.source.code_block import CodeBlock, Passage
+from flyteplugins_codegen.source.code_block import CodeBlock
 from flyteplugins_codegen.source.infer_lang import infer_lang
 from flyteplugins_codegen.source.language_names import language_of_file
 from flyteplugins_codegen.source.python_syntax import is_python
-from flyteplugins_codegen.source.replies.file_names import (
+from flyteplugins_codegen.source.replies.loose_edits import kind_of, search_and_replace_text
+from flyteplugins_codegen.source.replies.names import (
     file_above,
     file_in_attributes,
     file_in_first_line,
     language_above,
 )
-from flyteplugins_codegen.source.replies.loose_edits import kind_of, search_and_replace_text
+from flyteplugins_codegen.source.replies.passage import Passage
 
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot|apos|#39|#x27|#34);")
 # Where an escape is a part of the language.

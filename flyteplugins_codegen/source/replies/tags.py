@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from html import unescape
 from typing import NamedTuple
 
-from flyteplugins_codegen.source.code_block import Passage
 from flyteplugins_codegen.source.infer_lang import infer_lang
-from flyteplugins_codegen.source.language_names import LANGUAGES, language_of
+from flyteplugins_codegen.source.language_names import language_of
 from flyteplugins_codegen.source.replies.json_replies import find_in_json
+from flyteplugins_codegen.source.replies.names import known_language
+from flyteplugins_codegen.source.replies.passage import Passage
 
 _OPENING = re.compile(
     r"[ \t]*(?:<(?P<name>[A-Za-z][\w:.-]{0,40})(?P<attributes>(?:\s[^<>]{0,400})?)>"
@@ -44,6 +45,13 @@ class _Tag(NamedTuple):
     closing: str
 
 
+class _End(NamedTuple):
+    number: int
+    column: int
+    is_last_of_line: bool
+    closed: bool = True
+
+
 class _Region(NamedTuple):
     tag: _Tag
     last: int
@@ -66,7 +74,7 @@ def _tags(lines: Sequence[str]) -> list[_Tag]:
         tag = _tag(match, number) if match else None
         if tag and _PAGE.fullmatch(tag.name):
             break
-        if tag and (tag.name in _NAMES or _CODE.fullmatch(tag.name) or _language_of_tag(tag.name)):
+        if tag and (tag.name in _NAMES or _CODE.fullmatch(tag.name) or known_language(tag.name)):
             found.append(tag)
     return found
 
@@ -79,16 +87,11 @@ def _tag(match: re.Match[str], number: int) -> _Tag:
     return _Tag(name, attributes, number, match.end(), closing)
 
 
-def _language_of_tag(name: str) -> str:
-    language = language_of(name)
-    return language if language in LANGUAGES and language != "text" else ""
-
-
 def _language_in(attributes: dict[str, str]) -> str:
     said = attributes.get("language") or attributes.get("lang") or ""
     classes = (name for name in attributes.get("class", "").split() if name.startswith(("language-", "lang-")))
-    kind = language_of(attributes.get("type", "").rpartition("/")[2])
-    return language_of(said) or language_of(next(classes, "")) or (kind if kind in LANGUAGES else "")
+    kind = attributes.get("type", "").rpartition("/")[2]
+    return language_of(said) or language_of(next(classes, "")) or known_language(kind)
 
 
 def _regions(lines: Sequence[str], tags: Sequence[_Tag]) -> Iterator[_Region]:
@@ -106,13 +109,6 @@ def _regions(lines: Sequence[str], tags: Sequence[_Tag]) -> Iterator[_Region]:
         if is_whole and not (tag.name in _ANSWERS and holds_tag):
             free = end.number + 1
             yield _Region(tag, end.number, _content(lines, tag, end), end.closed)
-
-
-class _End(NamedTuple):
-    number: int
-    column: int
-    is_last_of_line: bool
-    closed: bool = True
 
 
 def _find_end(lines: Sequence[str], tag: _Tag) -> _End:
@@ -140,7 +136,7 @@ def _passages(region: _Region) -> Iterator[Passage]:
         yield from find_in_json(region.content, tag.number, region.last)
         return
     code = unescape(region.content) if tag.name in _HTML or tag.closing == "</code>" else region.content
-    language = _language_in(tag.attributes) or _language_of_tag(tag.name)
+    language = _language_in(tag.attributes) or known_language(tag.name)
     if not code or (tag.name in _ANSWERS | _HTML and not language and infer_lang(code) in {"text", "unknown"}):
         return
     yield Passage(

@@ -1,4 +1,4 @@
-"""What a reply calls the file that a block of code is."""
+"""What a reply calls the language and the file of a block of code."""
 
 from __future__ import annotations
 
@@ -14,13 +14,20 @@ _DECORATION = "*_#`:.,>-\u2013()[]\"' \t"
 _NUMBER = re.compile(r"(?:step[ \t]+)?\d{1,3}[.):][ \t]*", re.IGNORECASE)
 _SPAN = re.compile(r"[`*\"'(]{1,3}([^\s`*\"'()]{1,200})[`*\"')]{1,3}")
 # Words that say no more than that a file follows.
-_FILING_WORDS = (
+_FILING = (
     "a an and as called content contents create created edit file filename for full here here's in into is its let"
     " modify name named new now of path put save saved script source the then this to update updated with write"
 )
+_FILING_WORDS = frozenset(_FILING.split())
 _COMMENT = re.compile(r"[ \t]*(?:#|//|--|;|%|/\*|<!--|\"\"\"|REM\b)[ \t]*(.*?)[ \t]*(?:\*/|-->|\"\"\")?[ \t]*\Z")
 _LABEL = re.compile(r"(?:file[ _-]?name|file[ _-]?path|file|path)[ \t]*[:=][ \t]*", re.IGNORECASE)
 _ATTRIBUTES = ("title", "filename", "file", "path", "filepath", "file_path", "name")
+
+
+def known_language(word: str) -> str:
+    """The language that a word names; "" if it names none that is code."""
+    language = language_of(word)
+    return language if language in LANGUAGES and language != "text" else ""
 
 
 def is_file_name(word: str) -> bool:
@@ -50,7 +57,7 @@ def file_above(line: str) -> str | None:
     name = names[0].strip(_DECORATION)
     is_heading = bool(spans) and line.lstrip(" \t>0123456789.)").startswith(("#", "**"))
     others = {word.strip(_DECORATION).lower() for word in text.replace(name, " ").split()} - {""}
-    return name if is_heading or others <= set(_FILING_WORDS.split()) else None
+    return name if is_heading or others <= _FILING_WORDS else None
 
 
 def file_in_first_line(code: str) -> str | None:
@@ -68,5 +75,4 @@ def language_above(line: str) -> str:
     """The language that the line over a block names and nothing else: `**Python:**`, `### SQL`; else ""."""
     if not line or len(line) > _LONGEST:
         return ""
-    language = language_of(_NUMBER.sub("", line.strip(_DECORATION), count=1).strip(_DECORATION))
-    return language if language in LANGUAGES and language != "text" else ""
+    return known_language(_NUMBER.sub("", line.strip(_DECORATION), count=1).strip(_DECORATION))
