@@ -27,8 +27,8 @@ def infer_lang(code: str) -> str:
 
     As in AutoGen 0.2, Python is `python`, shell commands are `sh`, and what no language can be told of is `unknown`:
     plain text, what programs print, a lone word. A script is `bash` only if its shebang says so, or if it needs bash:
-    `[[ ]]`, arrays, `source`, `pipefail`. An interpreter's session (`>>> 1 + 1`, `$ ls`) is in the language typed at its
-    prompt. TypeScript that uses none of its own syntax is `javascript`, and C++ likewise is `c`.
+    `[[ ]]`, arrays, `source`, `pipefail`. A session (`>>> 1 + 1`, `$ ls`) is in the language typed at its prompt.
+    TypeScript that uses none of its own syntax is `javascript`, and C++ likewise is `c`.
 
     Method: certainties first (JSON that parses, a shebang, a prompt, the head of a diff, tags). Then words and patterns
     with hand-set weights for each language, how much the lines read as commands, settings or prose, and, where Python
@@ -57,7 +57,7 @@ def _judge(sample: Sample) -> tuple[str, bool]:
 
 
 def _best(scores: Scores) -> tuple[str, bool]:
-    best = min(scores, key=lambda language: (-round(scores[language], 3), language), default=UNKNOWN)
+    best = min(scores, key=lambda language: (-scores[language], language), default=UNKNOWN)
     score = scores.get(best, 0.0)
     if score < _LEAST:
         return UNKNOWN, False

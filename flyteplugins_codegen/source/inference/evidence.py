@@ -26,9 +26,9 @@ _WORD_FIRST: Final = re.compile(r"\A\\b(?P<word>\w{2,})(?![?*+{\w])")
 class Mark:
     r"""A pattern that speaks for languages, looked for where one of its `needles` occurs.
 
-    A needle is a whole word, or holds a sign that is no letter; every text that the pattern matches holds one of them.
-    `reading` says where to look: in the code without what strings and comments say, in the text as written, or in the
-    code in lower case. A leading `^` is the beginning of a line past its indentation, a leading `\n` one without any.
+    A needle is a whole word, or holds a sign that is no letter; a text without any of them is not searched. `reading`
+    says where to look: in the code without what strings and comments say, in the text as written, or in the code in
+    lower case. A leading `^` is the beginning of a line past its indentation, a leading `\n` one without any.
     """
 
     needles: tuple[str, ...]
@@ -77,7 +77,8 @@ class Evidence:
             _add(self.weights_of[word], scores)
         for found in self.marks_in(sample):
             _add(found.weights, scores)
-        return scores
+        # In whatever order a set was gone through, the sum is the same.
+        return {language: round(score, 6) for language, score in scores.items()}
 
     def marks_in(self, sample: Sample) -> set[Mark]:
         """The marks that occur in a sample."""

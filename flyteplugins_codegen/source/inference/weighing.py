@@ -29,7 +29,6 @@ _OWN_ENOUGH: Final = 2.0
 # A lead that no count of lines, and one that no parser, could still turn.
 _BEYOND_LINES: Final = 11.0
 _BEYOND_PARSER: Final = 4.0
-_PARSED_CHARS: Final = 1_000
 
 _MODULES: Final = (script_marks, web_marks, native_marks, managed_marks, data_marks, shell_marks)
 EVIDENCE: Final = gathered(
@@ -45,7 +44,7 @@ def weigh(sample: Sample) -> Scores:
             scores[extension] += scores.get(base, 0.0)
     if lead(scores) < _BEYOND_LINES:
         _weigh_lines(sample, scores)
-    if len(sample.text) <= _PARSED_CHARS and _is_doubtful(sample, scores):
+    if _is_doubtful(sample, scores):
         _add(scores, "python", weigh_python(sample.text))
     return scores
 
