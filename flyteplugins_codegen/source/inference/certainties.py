@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from flyteplugins_codegen.source.inference.commands import is_prompt, weigh_commands
+from flyteplugins_codegen.source.inference.prose import weigh_prose
 from flyteplugins_codegen.source.inference.samples import Sample
 
 _SHEBANG: Final = re.compile(
@@ -42,6 +43,7 @@ _OUTPUT: Final = re.compile(
     r"Exception in thread \"|"
     r"[A-Z]\w*(?:Error|Exception|Warning): |"
     r"(?:error|warning|fatal)(?:\[E\d+\])?: [a-z`'][^\n]*(?: |\Z)|"
+    r"(?:\w+: )+(?:line \d+: )?[^\n:]+: (?:command not found|No such file|Permission denied)|"
     r"npm (?:ERR!|WARN|error|warn) |"
     r"[\[(]?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|"
     r"(?:GET|POST|PUT|DELETE|PATCH|HEAD) /\S* HTTP/\d|"
@@ -51,6 +53,7 @@ _OUTPUT: Final = re.compile(
     r"={3,} |"
     r"==\d+== "
 )
+_SENTENCE: Final = 4.0
 _JSON_CHARS: Final = 10_000
 
 
@@ -72,8 +75,8 @@ def _infer_session(sample: Sample) -> str:
     for language, prompt in _SESSIONS:
         if prompt.match(sample.text):
             return language
-    told = (line for line in sample.lines if not line.lstrip().startswith("# "))
-    return "sh" if is_prompt(next(told, "")) else ""
+    told = next((line for line in sample.lines if not line.lstrip().startswith("# ")), "")
+    return "sh" if is_prompt(told) and weigh_prose(told) < _SENTENCE else ""
 
 
 def _infer_diff(sample: Sample) -> str:
@@ -88,7 +91,8 @@ def _is_bare_diff(lines: tuple[str, ...]) -> bool:
     if any(line[0] == "+" for line in lines):
         return bool(removed)
     is_list = all(line.startswith("- ") and line[2:3] != " " for line in removed)
-    return 0 < len(removed) < len(lines) and not is_list
+    is_indented = any(line.startswith("-  ") for line in removed)
+    return is_indented or (0 < len(removed) < len(lines) and not is_list)
 
 
 def is_json(text: str) -> bool:

@@ -107,6 +107,12 @@ _JAVA_MARKS: Final = (
         r"(?:List|Set|Map|Arrays|Collections|Objects|Optional|Stream|Files|Paths|Integer|Collectors)\.[a-z]\w*\(",
         java=3,
     ),
+    mark(
+        "interface",
+        r"^(?:public )?interface \w+[^\n{]*\{\s*(?:[A-Z]\w*|void|int|boolean|double) \w+\(",
+        java=5,
+        csharp=3,
+    ),
     mark("boolean", r"\bboolean \w", java=3),
     mark("catch", r"\bcatch \((?:final )?[A-Z]\w*(?:Exception|Error|Throwable)? \w+\)", java=3.5, csharp=3),
     mark(

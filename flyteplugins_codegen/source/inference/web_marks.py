@@ -112,11 +112,12 @@ _TYPESCRIPT_MARKS: Final = (
     mark("interface", r"^(?:export )?interface \w+[^\n{]*\{\s*(?:readonly )?\w+\??: ?\w", typescript=8),
     mark("type", r"^(?:export )?(?:declare )?type \w+(?:<[^>\n]*>)? ?= ?", typescript=6, rust=1),
     mark("as", r"\bas (?:string|number|any|const|unknown|boolean|[A-Z]\w*|\w+\.[\w$]+)\b(?! from)", typescript=2),
+    mark("as", r"\bas [\[{(]", typescript=2.5),
     mark("import export", r"^(?:import|export) (?:type [\w{*]|\{ ?type )", typescript=8),
     mark(
         "string number boolean any unknown void", r"<(?<=\w<)(?:string|number|boolean|any|unknown|void)\b", typescript=4
     ),
-    mark("<", r"<(?<=[a-z]<)[A-Z]\w*(?:\[\])?>\(", typescript=2.5, cpp=1),
+    mark("<", r"<(?<=[a-z]<)[A-Z]\w*(?:\[\]| \| \w+){0,3}>\(", typescript=2.5, cpp=1),
     mark(
         "private public protected readonly static",
         r"^(?:private|public|protected|readonly|static)(?: readonly)? \w+[?!]?: ?\w",
