@@ -33,7 +33,8 @@ def infer_lang(code: str) -> str:
     Method: certainties first (JSON that parses, a shebang, a prompt, the head of a diff, tags). Then words and patterns
     with hand-set weights for each language, how much the lines read as commands, settings or prose, and, where Python
     is in doubt, its parser. Of a long text the first 400 characters past a banner of comments are weighed, and 1,000
-    where those leave a doubt, so that its length costs nothing.
+    where those leave a doubt, so that its length costs nothing. Of snippets that it was not made by, written by hand
+    for it and mostly a few lines long, 98 in 100 are told (tests/source/languages).
 
     Raises:
         RequestError: `code` is not a str.
