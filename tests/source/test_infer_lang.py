@@ -187,14 +187,14 @@ def _seconds(text: str) -> float:
     return time.perf_counter() - start
 
 
-def test_a_text_takes_no_time_that_a_person_would_notice(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_takes_no_time_that_a_person_would_notice() -> None:
+    """`pytest -s` shows the times; the bound leaves room for a slow and busy machine."""
     times = {part: median(min(_seconds(text) for _ in range(3)) for _, text in snippets(part)) for part in PARTS}
     long = [
         "\n".join(text for of, text in snippets("development") if of == language)[:10_000] for language in ASKED_FOR
     ]
     times["10 kB"] = median(min(_seconds(text) for _ in range(5)) for text in long)
-    with capsys.disabled():
-        sys.stdout.write("\n" + ", ".join(f"{name} {1e6 * time_s:.0f} µs" for name, time_s in times.items()) + "\n")
+    sys.stdout.write("\n" + ", ".join(f"{name} {1e6 * time_s:.0f} µs" for name, time_s in times.items()) + "\n")
     assert max(times.values()) < 0.01
 
 
