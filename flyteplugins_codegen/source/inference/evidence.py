@@ -7,8 +7,8 @@ not on how many patterns there are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal, TypeAlias
 
@@ -19,15 +19,16 @@ Scores: TypeAlias = dict[str, float]
 Reading: TypeAlias = Literal["code", "text", "lowered"]
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 _LETTER: Final = re.compile(r"\w")
+_WORD_FIRST: Final = re.compile(r"\A\\b(?P<word>\w{2,})(?![?*+{\w])")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Mark:
-    """A pattern that speaks for languages, looked for where one of its `needles` occurs.
+    r"""A pattern that speaks for languages, looked for where one of its `needles` occurs.
 
-    A needle is a whole word, or holds a sign that is no letter; every text that the pattern matches holds one of them.
-    `reading` says where to look: in the code without what strings and comments say, in the text as written, or in the
-    code in lower case. A leading `^` is the beginning of a line past its indentation, a leading `\\n` one without any.
+    A needle is a whole word, or holds a sign that is no letter; a text without any of them is not searched. `reading`
+    says where to look: in the code without what strings and comments say, in the text as written, or in the code in
+    lower case. A leading `^` is the beginning of a line past its indentation, a leading `\n` one without any.
     """
 
     needles: tuple[str, ...]
@@ -51,59 +52,76 @@ def any_case_mark(needles: str, pattern: str, **weights: float) -> Mark:
     return Mark(needles=tuple(needles.split()), pattern=pattern, weights=tuple(weights.items()), reading="lowered")
 
 
+def names(listed: str) -> frozenset[str]:
+    """The names of a list that is written with blanks between them."""
+    return frozenset(listed.split())
+
+
 def words(listed: str, **weights: float) -> dict[str, Weights]:
     """The listed words, each with the same weights."""
     return dict.fromkeys(listed.split(), tuple(weights.items()))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All words and marks, in the order in which a text is asked for them."""
+    """All words and marks. Marks are found by the words among their needles, or by a sign that a needle holds."""
 
-    weights_of: dict[str, Weights] = field(default_factory=dict)
-    marks_of: dict[str, tuple[Mark, ...]] = field(default_factory=dict)
-    signed: dict[str, tuple[tuple[str, Mark], ...]] = field(default_factory=dict)
+    weights_of: Mapping[str, Weights]
+    marks_of: Mapping[str, tuple[Mark, ...]]
+    signed: Mapping[str, tuple[tuple[str, Mark], ...]]
 
     def weigh(self, sample: Sample) -> Scores:
         """How much speaks for each language. A word or a pattern counts once, however often it occurs."""
         scores: Scores = {}
-        found = set(_WORD.findall(sample.code))
-        for word in found & self.weights_of.keys():
+        for word in set(_WORD.findall(sample.code)) & self.weights_of.keys():
             _add(self.weights_of[word], scores)
-        texts = {"code": f"\n{sample.code}\n", "text": f"\n{sample.text}\n", "lowered": f"\n{sample.code.lower()}\n"}
-        for candidate in self._candidates(found, sample.text):
-            if compiled(candidate.pattern).search(texts[candidate.reading]):
-                _add(candidate.weights, scores)
-        return scores
+        for found in self.marks_in(sample):
+            _add(found.weights, scores)
+        # In whatever order a set was gone through, the sum is the same.
+        return {language: round(score, 6) for language, score in scores.items()}
 
-    def _candidates(self, found: set[str], text: str) -> set[Mark]:
+    def marks_in(self, sample: Sample) -> set[Mark]:
+        """The marks that occur in a sample."""
+        texts = {"code": f"\n{sample.code}\n", "text": f"\n{sample.text}\n", "lowered": f"\n{sample.code.lower()}\n"}
+        return {mark for mark in self._candidates(sample) if compiled(mark.pattern).search(texts[mark.reading])}
+
+    def _candidates(self, sample: Sample) -> set[Mark]:
+        found = set(_WORD.findall(sample.code))
         spellings = found | {word.lower() for word in found}
         candidates = {mark for word in spellings & self.marks_of.keys() for mark in self.marks_of[word]}
-        for sign in set(text) & self.signed.keys():
-            candidates.update(mark for needle, mark in self.signed[sign] if needle in text)
+        for sign in set(sample.text) & self.signed.keys():
+            candidates.update(mark for needle, mark in self.signed[sign] if needle in sample.text)
         return candidates
 
 
 def gathered(tables: Iterable[Mapping[str, Weights]], marks: Iterable[Mark]) -> Evidence:
-    """The evidence of all tables and marks; a word that is in several tables speaks for every language that they name."""
-    evidence = Evidence()
+    """The evidence of all tables and marks; a word that is in several speaks for every language that they name."""
+    weights_of: dict[str, Weights] = {}
     for table in tables:
         for word, weights in table.items():
-            evidence.weights_of[word] = evidence.weights_of.get(word, ()) + weights
+            weights_of[word] = (*weights_of.get(word, ()), *weights)
+    marks_of: dict[str, tuple[Mark, ...]] = {}
+    signed: dict[str, tuple[tuple[str, Mark], ...]] = {}
     for candidate in marks:
         for needle in candidate.needles:
             if _WORD.fullmatch(needle):
-                evidence.marks_of[needle] = (*evidence.marks_of.get(needle, ()), candidate)
+                marks_of[needle] = (*marks_of.get(needle, ()), candidate)
             else:
                 sign = _LETTER.sub("", needle)[0]
-                evidence.signed[sign] = (*evidence.signed.get(sign, ()), (needle, candidate))
-    return evidence
+                signed[sign] = (*signed.get(sign, ()), (needle, candidate))
+    return Evidence(weights_of=weights_of, marks_of=marks_of, signed=signed)
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The pattern, compiled when it is first needed: there are hundreds."""
-    return re.compile(r"\n[ \t]*" + pattern[1:] if pattern.startswith("^") else pattern, re.MULTILINE)
+    r"""The pattern, compiled when it is first needed: there are hundreds.
+
+    A search leaps to what a pattern begins with only if that is literal. So a line's beginning becomes a line end, and
+    `\bword` becomes `word` with a look back.
+    """
+    if pattern.startswith("^"):
+        pattern = r"\n[ \t]*" + pattern[1:]
+    return re.compile(_WORD_FIRST.sub(r"\g<word>(?<=\\b\g<word>)", pattern), re.MULTILINE)
 
 
 def _add(weights: Weights, scores: Scores) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _WINDOW_CHARS: Final = 16_384
-_SAMPLE_CHARS: Final = (600, 1_800)
+_SAMPLE_CHARS: Final = (400, 1_000)
 _LONG_BANNER_CHARS: Final = 200
 
 _BANNER: Final = re.compile(
@@ -25,14 +25,11 @@ _STRING_OR_COMMENT: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What is judged: `text` as written, its `lines` that are not blank, and its `code`: without what strings and
-    comments say. `is_whole` says that nothing of the text was left out.
-    """
+    """What is judged: `text` as written, `code` without what strings and comments say, `lines` that are not blank."""
 
     text: str
     code: str
     lines: tuple[str, ...]
-    is_whole: bool
 
 
 def samples_of(text: str) -> Iterator[Sample]:
@@ -40,21 +37,19 @@ def samples_of(text: str) -> Iterator[Sample]:
     window = text[:_WINDOW_CHARS].lstrip("\ufeff")
     if "\r" in window:
         window = window.replace("\r\n", "\n").replace("\r", "\n")
-    start = _banner_end(window)
-    body = window[start:].strip("\n")
+    body = window[_banner_end(window) :].strip("\n")
     for chars in _SAMPLE_CHARS if body.strip() else ():
         cut = _cut(body, chars)
-        yield _sample(cut, is_whole=start == 0 and len(cut) == len(body) and len(text) <= _WINDOW_CHARS)
+        yield _sample(cut)
         if len(cut) == len(body):
             break
 
 
-def _sample(text: str, *, is_whole: bool) -> Sample:
+def _sample(text: str) -> Sample:
     return Sample(
         text=text,
         code=_STRING_OR_COMMENT.sub(_emptied, text),
         lines=tuple(line for line in text.split("\n") if line and not line.isspace()),
-        is_whole=is_whole,
     )
 
 
