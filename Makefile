@@ -34,7 +34,7 @@ lint: $(VENV)/.installed-dev ## Check style and format with ruff
 typecheck: $(VENV)/.installed-dev ## Check the types with mypy, strictly
 	@$(BIN)/mypy
 
-bench: $(VENV)/.installed-dev ## Measure against the peer; the first run installs it into benchmarks/.peer
+bench: $(VENV)/.installed-dev ## Measure against the peer, and the sandbox; the first run installs the peer into benchmarks/.peer
 	@PYTHONPATH=tests/support $(BIN)/python -m benchmarks.run $(ARGS)
 
 recordings: $(VENV)/.installed-dev ## Rewrite the recorded model replies of the demo and the tests

@@ -1,4 +1,4 @@
-"""`make bench`: measures both sides in one run, prints the table and writes it beside the peer's environments.
+"""`make bench`: measures this project beside its peer, then its sandbox; prints a table of each.
 
 Needs Linux and root (the peer's containers become mount namespaces). Ends with 1 when a target is missed.
 """
@@ -18,6 +18,7 @@ import uv
 from benchmarks.figures import Effort, measure_figures
 from benchmarks.measure import ROOT, Bench, Side, machine
 from benchmarks.peer.environments import PeerEnvironments, make_environments
+from benchmarks.sandbox.run import main as sandbox_figures
 from benchmarks.table import render_json, render_table
 
 FOLDER = ROOT / "benchmarks" / ".peer"
@@ -26,7 +27,16 @@ FOLDER = ROOT / "benchmarks" / ".peer"
 def main(words: Sequence[str] | None = None) -> int:
     """Measure, print, write; 0 when every target is met."""
     arguments = _read_arguments(words)
-    effort = Effort(arguments.processes, arguments.generations)
+    missed = False
+    if arguments.part in ("all", "peer"):
+        missed |= _compare_with_peer(Effort(arguments.processes, arguments.generations))
+    if arguments.part in ("all", "sandbox"):
+        missed |= bool(sandbox_figures([]))
+    return int(missed)
+
+
+def _compare_with_peer(effort: Effort) -> bool:
+    """Whether a target is missed."""
     _tell("The peer's environments")
     peer = make_environments(FOLDER, uv.find_uv_bin())
     with tempfile.TemporaryDirectory() as home:
@@ -34,11 +44,12 @@ def main(words: Sequence[str] | None = None) -> int:
     written = FOLDER / "figures.json"
     written.write_text(render_json(figures, {**machine(), "python": platform.python_version()}))
     print(render_table(figures), f"\nIn full: {written.relative_to(ROOT)}", sep="\n")
-    return int(any(figure.is_met is False for figure in figures))
+    return any(figure.is_met is False for figure in figures)
 
 
 def _read_arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench ARGS=...", description=__doc__)
+    parser.add_argument("--part", choices=("all", "peer", "sandbox"), default="all", help="what is measured")
     parser.add_argument("--processes", type=int, default=5, help="processes of each side that are timed")
     parser.add_argument("--generations", type=int, default=5, help="generations in each of them after the first")
     return parser.parse_args(words)

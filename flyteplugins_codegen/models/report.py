@@ -10,6 +10,8 @@ from flyteplugins_codegen.models.base import Value
 
 Outcome = Literal["passed", "failed", "error", "skipped", "missing"]
 SuiteOrigin = Literal["user", "generated"]
+JudgedBy = Literal["values", "suite"]
+"""How a verdict was reached: by plain values compared outside of the judged process, or by what a suite reported."""
 SAMPLES_CASE = "samples"
 CauseKind = Literal[
     "syntax_error",
@@ -18,6 +20,7 @@ CauseKind = Literal[
     "missing_output",
     "invalid_output",
     "wrong_output",
+    "missing_entry_point",
     "exception",
     "timed_out",
     "out_of_memory",
@@ -26,11 +29,15 @@ CauseKind = Literal[
     "broken_tests",
     "nothing_ran",
     "untrusted_report",
+    "not_by_values",
 ]
 
 
 class Cause(Value):
-    """Why a candidate failed. `subject` names the module, package, output, example or test that it is about."""
+    """Why a candidate failed. `subject` names the module, package, output, example or test that it is about.
+
+    `not_by_values` says of the check, not of the candidate, that it needs more than plain data: judge it by a suite.
+    """
 
     kind: CauseKind
     subject: str = ""
@@ -42,6 +49,7 @@ class ScriptRun(Value):
     """One run of the script: on the samples (`case=SAMPLES_CASE`) or on an example (`case="example 1"`)."""
 
     case: str
+    judged_by: JudgedBy = "values"
     status: str
     exit_code: int | None = None
     stdout: str = ""
@@ -73,6 +81,7 @@ class SuiteReport(Value):
     """One pytest run. `expected` are the tests that the source declares; what did not report is `missing`."""
 
     origin: SuiteOrigin
+    judged_by: JudgedBy = "suite"
     expected: tuple[str, ...] = ()
     tests: tuple[TestOutcome, ...] = ()
     exit_code: int | None = None
@@ -84,6 +93,26 @@ class SuiteReport(Value):
     @property
     def passed(self) -> bool:
         """Whether every expected test ran and passed, and the exit status agrees."""
+        return self.cause is None
+
+
+class ValuesReport(Value):
+    """One judgement by values: a case for each assert, pair or `check`, in order; one that never ran is `missing`.
+
+    `output` is what the solution and the checks printed.
+    """
+
+    judged_by: JudgedBy = "values"
+    cases: tuple[TestOutcome, ...] = ()
+    output: str = ""
+    cause: Cause | None = None
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    isolation: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        """Whether every case ran and passed, the candidate having been asked."""
         return self.cause is None
 
 

@@ -15,17 +15,24 @@ from typing import Final
 
 from flyteplugins_codegen.errors import SandboxUnavailableError
 from flyteplugins_codegen.sandbox.folders import open_place
+from flyteplugins_codegen.sandbox.owner import owned_prefix
 
 UNPRIVILEGED_UID: Final = 65532  # no user of any distribution; within the range that every container maps
 
-_HOLD = 'while [ $# -gt 1 ]; do mount --rbind "$1" "$2" || exit 1; shift 2; done; echo ready; read -r _'
+# Nothing below /sys is shown to a job, and bubblewrap reads the list of mounts once for each that it makes.
+_HOLD = """
+umount -R -l /sys 2>/dev/null
+while [ $# -gt 1 ]; do mount --rbind "$1" "$2" || exit 1; shift 2; done
+echo ready
+read -r _
+"""
 
 
 class Antechamber:
     """Holds `sources` reachable until it is closed. Raises SandboxUnavailableError where root may not mount."""
 
     def __init__(self, sources: Iterable[Path]) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="codegen-reach-", dir=open_place()))
+        self._folder = Path(tempfile.mkdtemp(prefix=owned_prefix("reach"), dir=open_place()))
         self._folder.chmod(0o711)
         self._places = {source: self._folder / str(index) for index, source in enumerate(dict.fromkeys(sources))}
         for place in self._places.values():

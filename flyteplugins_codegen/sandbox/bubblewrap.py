@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
-import time
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,19 +18,25 @@ from pathlib import Path
 from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.sandbox import views
 from flyteplugins_codegen.sandbox.antechamber import UNPRIVILEGED_UID, Antechamber
+from flyteplugins_codegen.sandbox.cgroups import Cgroup, CgroupRoots
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Execution, Job
-from flyteplugins_codegen.sandbox.ending import describe, failure_message, read_ending
-from flyteplugins_codegen.sandbox.folders import make_folder, temporary_folder
-from flyteplugins_codegen.sandbox.harvest import take_outputs
+from flyteplugins_codegen.sandbox.ending import failure_message
+from flyteplugins_codegen.sandbox.folders import make_folder
+from flyteplugins_codegen.sandbox.held import HeldJob
 from flyteplugins_codegen.sandbox.inputs import Files, is_readable
 from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
 from flyteplugins_codegen.sandbox.launch import START_S, Launch, open_pipe
 from flyteplugins_codegen.sandbox.pool import run_all
 from flyteplugins_codegen.sandbox.process import Watch
+from flyteplugins_codegen.sandbox.rlimits import render_rlimits
+from flyteplugins_codegen.sandbox.seccomp import seccomp_program
+from flyteplugins_codegen.sandbox.warm import WarmWorkers
+from flyteplugins_codegen.sandbox.warm_request import Rights, is_small
+from flyteplugins_codegen.sandbox.warm_start import ZygoteSandbox
 
 _NAMESPACES = ("user", "mount", "pid", "network", "ipc", "uts", "cgroup-namespace")
 _PRIVILEGES = ("no-nested-user-namespace", "no-capabilities", "no-new-privileges", "private-root")
-_RLIMITS = ("rlimit-memory", "rlimit-processes", "rlimit-files")
+_RLIMITS = ("rlimit-processes", "rlimit-files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +48,23 @@ class Binary:
 
 
 class Bubblewrap:
-    """The sandbox of kind `bubblewrap`; with `shared=True` the one of kind `none`, which isolates nothing."""
+    """The sandbox of kind `bubblewrap`; with `shared=True` the one of kind `none`, which isolates nothing.
 
-    def __init__(self, binary: Binary, interpreter: Interpreter, *, shared: bool = False) -> None:
+    Without `cgroups`, resource limits hold each process, and what all use together is measured. `preload` names what
+    warm workers import before they fork.
+    """
+
+    def __init__(
+        self,
+        binary: Binary,
+        interpreter: Interpreter,
+        *,
+        shared: bool = False,
+        cgroups: CgroupRoots | None = None,
+        preload: Sequence[str] = (),
+    ) -> None:
         self.kind = "none" if shared else "bubblewrap"
+        self._cgroups = cgroups
         self._interpreter = interpreter
         with ExitStack() as stack:
             self._folder = make_folder(stack)
@@ -59,56 +76,107 @@ class Bubblewrap:
             entry = self._antechamber.entry() if self._antechamber else []
             self._command = [*entry, str(place(binary.folder) / binary.name)]
             self._root = (views.hosts_root if shared else views.private_root)(self._folder, interpreter, place)
+            self._warm = self._open_warm(tuple(preload), stack) if self._filter(None) else None
             self._stack = stack.pop_all()
 
     def run(self, job: Job) -> Execution:
         """Run one job to its end. Raises RequestError for an input that is not there."""
-        try:
-            with ExitStack() as stack:
-                execution = self._run(job, stack)
-        except OSError as error:  # this machine has no process, descriptor or disk to give
-            execution = Execution(status="sandbox_error", message=str(error))
-        return replace(execution, isolation=self._isolation())
+        with self._group(job) as group:
+            try:
+                with ExitStack() as stack:
+                    held = self._hold(job, group, stack)
+                    execution = held.run(group, self._folder / "outputs") if isinstance(held, HeldJob) else held
+            except OSError as error:  # this machine has no process, descriptor or disk to give
+                execution = Execution(status="sandbox_error", message=str(error))
+            return replace(execution, isolation=self._isolation(group))
 
     def map(
         self, jobs: Iterable[Job], *, workers: int = 2, on_result: Callable[[int, Execution], None] | None = None
     ) -> list[Execution]:
-        """Run many jobs, `workers` at a time; results in their order."""
-        return run_all(self.run, jobs, workers=workers, on_result=on_result)
+        """Run many jobs, `workers` at a time; results in their order.
+
+        Each runs in a fork of a waiting interpreter where one can be had and the job brings little, else as in `run`.
+        """
+        run = partial(self._run_warm, self._warm) if self._warm else self.run
+        return run_all(run, jobs, workers=workers, on_result=on_result)
 
     def close(self) -> None:
         """Remove what is kept for this sandbox."""
         self._stack.close()
 
-    def _isolation(self) -> tuple[str, ...]:
+    def _isolation(self, group: Cgroup | None) -> tuple[str, ...]:
         if self.kind == "none":
             return ("none",)
         unprivileged = ("unprivileged-uid",) if self._antechamber or os.geteuid() else ()
-        return (*_NAMESPACES, *_PRIVILEGES, *unprivileged, *_RLIMITS)
+        seccomp = ("seccomp",) if self._filter(group) else ()
+        memory = () if "cgroup-memory" in _layers(group) else ("rlimit-memory",)
+        return (*_NAMESPACES, *_PRIVILEGES, *unprivileged, *seccomp, *_layers(group), *memory, *_RLIMITS)
 
-    def _run(self, job: Job, stack: ExitStack) -> Execution:
-        launch = Launch(stack, job.limits)
+    @contextmanager
+    def _group(self, job: Job) -> Iterator[Cgroup | None]:
+        try:
+            group = self._cgroups.open(job.limits) if self._cgroups else None
+        except OSError:  # the hierarchy was taken away, or is full: resource limits hold, and `isolation` says so
+            group = None
+        try:
+            yield group
+        finally:
+            if group:
+                group.close()
+
+    def _open_warm(self, preload: tuple[str, ...], stack: ExitStack) -> WarmWorkers:
+        root, env = tuple(self._root), self._variables()
+        return stack.enter_context(closing(WarmWorkers(ZygoteSandbox(tuple(self._command), root, env, preload))))
+
+    def _run_warm(self, workers: WarmWorkers, job: Job) -> Execution:
+        """Run a job in a fork; once more as `run` does where it brings much, or where that was lost."""
+        with suppress(OSError):
+            execution = self._forked(workers, job) if is_small(job) else None
+            if execution:
+                return execution
+        return self.run(job)
+
+    def _forked(self, workers: WarmWorkers, job: Job) -> Execution | None:
+        with self._group(job) as group:
+            rights = Rights(render_rlimits(job.limits, _layers(group)), self._filter(group) or b"")
+            with workers.held(job, rights) as held:
+                if held and group:
+                    group.add(held.first)
+                execution = held.run(group, self._folder / "outputs") if held else None
+            return replace(execution, isolation=(*self._isolation(group), "warm")) if execution else None
+
+    def _hold(self, job: Job, group: Cgroup | None, stack: ExitStack) -> HeldJob | Execution:
+        """Start a job up to where its command waits to be released; what is to be said where it cannot start."""
+        entries = group.entries(stack) if group else ()
+        launch = Launch(stack, job.limits, _layers(group), entries)
         info, info_end = open_pipe(stack)
-        watch = self._start(job, launch, info_end.fileno(), stack)
+        watch = self._start(job, group, launch, info_end.fileno(), stack)
+        if group and not entries:
+            group.prepare()
         if not watch.wait_ready(START_S):
             return Execution(status="sandbox_error", message=failure_message(watch, job))
         first = json.loads(info.read(4096))["child-pid"]
-        outputs = _kept_open(stack, os.open(f"/proc/{first}/root{OUTPUTS}", os.O_RDONLY | os.O_DIRECTORY))
-        kill = partial(_kill, _kept_open(stack, os.pidfd_open(first)))
-        launch.release()
-        started = time.monotonic()
-        in_time = watch.wait_end(job.limits.wall_s, kill)
-        wall_s = time.monotonic() - started
-        harvest = take_outputs(outputs, job, self._folder / "outputs")
-        full = os.fstatvfs(outputs).f_bavail == 0
-        return replace(describe(job, watch, read_ending(watch, in_time=in_time), harvest, full=full), wall_s=wall_s)
+        if group and not entries:
+            group.add(first)
+        private = () if self.kind == "none" else views.PRIVATE_FOLDERS
+        folders = tuple(f"/proc/{first}/root{folder}" for folder in (OUTPUTS, *private))
+        outputs = os.open(folders[0], os.O_RDONLY | os.O_DIRECTORY)
+        stack.callback(os.close, outputs)
+        return HeldJob(job, first, watch, outputs, folders, launch.release)
 
-    def _start(self, job: Job, launch: Launch, info_end: int, stack: ExitStack) -> Watch:
-        files = Files(stack, self._copies(stack))
+    def _filter(self, group: Cgroup | None) -> bytes | None:
+        if self.kind == "none":
+            return None
+        return seccomp_program(os.uname().machine, memory_is_counted="cgroup-memory" in _layers(group))
+
+    def _start(self, job: Job, group: Cgroup | None, launch: Launch, info_end: int, stack: ExitStack) -> Watch:
+        files = Files(stack, self._folder if self._antechamber else None)
         options = ["--info-fd", str(info_end), *self._options(job, files)]
+        if program := self._filter(group):
+            options += ["--seccomp", str(files.add_bytes(program))]
         encoded = b"".join(os.fsencode(option) + b"\0" for option in options)  # keeps the options out of `ps`
         command = [*self._command, "--args", str(files.add_bytes(encoded)), "--"]
-        command += launch.reaper_command(self._interpreter.executable, ENVIRONMENT / "reaper.py")
+        command += launch.reaper_command(self._interpreter.executable)
         stdin = files.add_bytes(job.stdin) if job.stdin else subprocess.DEVNULL
         inherited = (info_end, *files.descriptors)
         return launch.start([*command, *job.command], stdin=stdin, env={}, inherited=inherited)
@@ -116,25 +184,18 @@ class Bubblewrap:
     def _options(self, job: Job, files: Files) -> list[str]:
         files.add_all(APP, job.program)
         files.add_all(INPUTS, job.inputs)
-        env = {**variables(ENVIRONMENT, views.package_places(self._interpreter)), **job.env}
+        env = {**self._variables(), **job.env}
         options = [*self._root, *files.options, *views.sized(OUTPUTS, job.limits), *views.setenv(env), "--chdir", APP]
         if self.kind == "none":
             return [*views.shared_namespaces(), "--dir", APP, "--dir", INPUTS, *options]
         return [*views.closed_namespaces(), *views.private_places(job.limits), *options, *views.sealed(job.limits)]
 
-    def _copies(self, stack: ExitStack) -> Path | None:
-        """Where the job's user finds copies of files that it may not read in their place; None where it is our user."""
-        return temporary_folder(stack, self._folder) if self._antechamber else None
+    def _variables(self) -> dict[str, str]:
+        return variables(ENVIRONMENT, views.package_places(self._interpreter))
 
 
-def _kill(process: int) -> None:
-    with suppress(ProcessLookupError):  # it has just ended by itself
-        signal.pidfd_send_signal(process, signal.SIGKILL)
-
-
-def _kept_open(stack: ExitStack, descriptor: int) -> int:
-    stack.callback(os.close, descriptor)
-    return descriptor
+def _layers(group: Cgroup | None) -> tuple[str, ...]:
+    return group.layers if group else ()
 
 
 def _open_antechamber(stack: ExitStack, binary: Binary, interpreter: Interpreter) -> Antechamber:

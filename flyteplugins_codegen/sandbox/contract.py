@@ -38,9 +38,11 @@ ALL: Final = Everything.ALL
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one job may use. `cpu_s` and `memory_mib` (private writable memory) are counted per process.
+    """What one job may use, all its processes together.
 
-    /tmp, /dev/shm and /var/outputs each hold up to `output_mib`; `output_files` and `output_mib` bound what is taken.
+    Where no control group holds them to it (`Execution.isolation` says so), `memory_mib` is private writable memory,
+    refused to each process beyond it and measured for all some times a second. /tmp, /dev/shm and /var/outputs each
+    hold up to `output_mib`; `output_files` and `output_mib` bound what is taken.
     """
 
     wall_s: float = 60.0

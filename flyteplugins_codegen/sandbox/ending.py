@@ -4,25 +4,60 @@ from __future__ import annotations
 
 import os
 import signal
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
+from flyteplugins_codegen.sandbox.cgroups import CgroupUsage
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Status
 from flyteplugins_codegen.sandbox.harvest import Harvest
 from flyteplugins_codegen.sandbox.process import Watch
 
 
+class Kept(Protocol):
+    """What is left of a stream."""
+
+    @property
+    def kept(self) -> bytes:
+        """The first bytes."""
+
+    @property
+    def cut(self) -> int:
+        """How many were dropped."""
+
+
+class Streams(Protocol):
+    """What a job wrote."""
+
+    @property
+    def stdout(self) -> Kept:
+        """To its standard output."""
+
+    @property
+    def stderr(self) -> Kept:
+        """To its standard error."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The raw wait status of the command, what it used, and whether the sandbox had to end it."""
+    """The raw wait status of the command, what it used, and why the sandbox had to end it, if it had to.
+
+    `oom_kills` counts those of its processes that the kernel killed for memory, where a control group counts them.
+    """
 
     wait_status: int
     cpu_s: float
     peak_memory_mib: float
-    in_time: bool
+    cut_short: Status | None
+    oom_kills: int = 0
+
+    def counted(self, usage: CgroupUsage) -> Ending:
+        """The same, with what a control group counted of all processes together."""
+        cpu_s = self.cpu_s if usage.cpu_s is None else usage.cpu_s
+        peak = self.peak_memory_mib if usage.peak_memory_mib is None else usage.peak_memory_mib
+        return replace(self, cpu_s=cpu_s, peak_memory_mib=peak, oom_kills=usage.oom_kills)
 
 
-def read_ending(watch: Watch, *, in_time: bool) -> Ending:
+def read_ending(watch: Watch, cut_short: Status | None) -> Ending:
     """Take the reaper's report where there is one.
 
     A job may scribble on its reaper's pipe, or end its reaper. It can misstate its own end so, as it can by exiting
@@ -33,8 +68,8 @@ def read_ending(watch: Watch, *, in_time: bool) -> Ending:
         status, cpu_s, peak_kib = int(last[0]), float(last[1]), int(last[2])
         os.waitstatus_to_exitcode(status)
     except (ValueError, IndexError):
-        return Ending(_as_wait_status(watch.process.returncode), watch.cpu_s, 0.0, in_time)
-    return Ending(status, cpu_s, peak_kib / 1024, in_time)
+        return Ending(_as_wait_status(watch.process.returncode), watch.cpu_s, 0.0, cut_short)
+    return Ending(status, cpu_s, peak_kib / 1024, cut_short)
 
 
 def _as_wait_status(returncode: int) -> int:
@@ -42,19 +77,19 @@ def _as_wait_status(returncode: int) -> int:
     return number if number in set(signal.Signals) else (returncode & 0xFF) << 8
 
 
-def describe(job: Job, watch: Watch, ending: Ending, harvest: Harvest, *, full: bool) -> Execution:
+def describe(job: Job, streams: Streams, ending: Ending, harvest: Harvest, *, full: bool) -> Execution:
     """The execution, apart from its wall time and isolation. `full`: no room was left for outputs at the end."""
     known: dict[str, Any] = {}
-    if ending.in_time:
+    if ending.cut_short is None:
         code = os.waitstatus_to_exitcode(ending.wait_status)
         known = {"exit_code": code} if code >= 0 else {"signal": -code}
     return Execution(
         status=_status(job.limits, ending, harvest, full=full),
         **known,
-        stdout=watch.stdout.kept,
-        stderr=watch.stderr.kept,
-        stdout_cut=watch.stdout.cut,
-        stderr_cut=watch.stderr.cut,
+        stdout=streams.stdout.kept,
+        stderr=streams.stderr.kept,
+        stdout_cut=streams.stdout.cut,
+        stderr_cut=streams.stderr.cut,
         outputs=harvest.outputs,
         missing_outputs=harvest.missing,
         refused_outputs=harvest.refused,
@@ -64,12 +99,17 @@ def describe(job: Job, watch: Watch, ending: Ending, harvest: Harvest, *, full: 
 
 
 def _status(limits: Limits, ending: Ending, harvest: Harvest, *, full: bool) -> Status:
-    """What is certain. `out_of_memory` is not, without a cgroup that counts its kills.
+    """What is certain. `out_of_memory` is not, without a control group that counts its kills.
 
-    A MemoryError is the program's own, and a SIGKILL may have come from anywhere.
+    A MemoryError is the program's own, and a SIGKILL may have come from anywhere. A job that lost a process to its
+    memory limit and ended well all the same has ended well.
     """
     code = os.waitstatus_to_exitcode(ending.wait_status)
-    if not ending.in_time or _ran_out_of_cpu(limits, ending, -code):
+    if ending.oom_kills and (ending.cut_short or code != 0):
+        return "out_of_memory"
+    if ending.cut_short:
+        return ending.cut_short
+    if _ran_out_of_cpu(limits, ending, -code):
         return "timed_out"
     if harvest.exceeded or -code == signal.SIGXFSZ or (full and code != 0):
         return "output_limit"

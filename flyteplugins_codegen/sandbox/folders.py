@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 import tempfile
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 
 from flyteplugins_codegen.errors import RequestError, SandboxUnavailableError
+from flyteplugins_codegen.sandbox.owner import is_abandoned, owned_prefix
 
 
 def make_folder(stack: ExitStack) -> Path:
     """A sandbox's own folder, which others can pass through and not list; its `outputs` is ours alone."""
-    folder = temporary_folder(stack, open_place())
+    place = open_place()
+    _sweep(place)
+    folder = temporary_folder(stack, place)
     (folder / "outputs").mkdir(mode=0o700)
     return folder
 
 
 def temporary_folder(stack: ExitStack, parent: Path) -> Path:
     """A new folder that others can pass through and not list, removed with the stack."""
-    folder = Path(tempfile.mkdtemp(prefix="codegen-sandbox-", dir=parent))
+    folder = Path(tempfile.mkdtemp(prefix=owned_prefix("sandbox"), dir=parent))
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     folder.chmod(0o711)
     return folder
+
+
+@cache
+def _sweep(place: Path) -> None:
+    """Once for each process, remove the folders that killed processes of ours have left there."""
+    for path in place.iterdir():
+        if is_abandoned(path.name):
+            with suppress(OSError):  # another one sweeps too
+                _remove(path)
+
+
+def _remove(folder: Path) -> None:
+    if folder.lstat().st_uid == os.geteuid():
+        shutil.rmtree(folder)
 
 
 def open_place() -> Path:

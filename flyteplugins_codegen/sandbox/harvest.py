@@ -9,20 +9,25 @@ fatal. Copies get names of our own choosing.
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-import tempfile
-import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 
 from flyteplugins_codegen.sandbox.contract import OUTPUTS, Everything, Job, Limits
-from flyteplugins_codegen.sandbox.names import name_flaw
+from flyteplugins_codegen.sandbox.harvest_rules import (
+    Budget,
+    Copies,
+    ExceededError,
+    RefusedError,
+    check_depth,
+    check_kind,
+    check_name,
+)
 from flyteplugins_codegen.sandbox.outputs import Output
 
-_DEEPEST = 32
 _CHUNK_BYTES = 1 << 20
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -37,44 +42,8 @@ class Harvest:
     exceeded: bool = False
 
 
-class _RefusedError(Exception):
-    """An entry that is not taken; the text completes `output 'x' ...`."""
-
-
-class _ExceededError(_RefusedError):
-    """A bound of the job was exceeded."""
-
-
-class _Copies:
-    """A folder of copies that goes when the outputs that hold on to it go, or with the sandbox's own folder."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="outputs-", dir=folder))
-        self._count = 0
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-
-    def next_path(self) -> Path:
-        self._count += 1
-        return self.folder / str(self._count)
-
-
-class _Budget:
-    """How many entries and bytes may still be taken."""
-
-    def __init__(self, entries: int, size_bytes: int) -> None:
-        self._entries, self._left_entries = entries, entries
-        self._size_bytes, self._left_bytes = size_bytes, size_bytes
-
-    def count_entry(self) -> bool:
-        self._left_entries -= 1
-        if self._left_entries < 0:
-            raise _ExceededError(f"is or holds one of more than {self._entries} entries (limit output_files)")
-        return True
-
-    def count_bytes(self, size: int) -> None:
-        if size > self._left_bytes:
-            raise _ExceededError(f"exceeds the {self._size_bytes >> 20} MiB of all outputs (limit output_mib)")
-        self._left_bytes -= size
+Taken: TypeAlias = Output | RefusedError | None
+"""What became of one name: the copy, or why it was not taken; None where there was nothing."""
 
 
 def take_outputs(root: int, job: Job, folder: Path) -> Harvest:
@@ -82,18 +51,27 @@ def take_outputs(root: int, job: Job, folder: Path) -> Harvest:
 
     Raises OSError when this machine's disk does not take the copies.
     """
-    declared = () if isinstance(job.outputs, Everything) else job.outputs
     taker = _Taker(root, job.limits, folder)
     try:
-        names = taker.scan(root) if isinstance(job.outputs, Everything) else declared
-    except _ExceededError as error:
-        return Harvest(refused={OUTPUTS: str(error)}, exceeded=True)
-    taken = {name: taker.try_take(name) for name in names}
+        names = taker.scan(root) if isinstance(job.outputs, Everything) else job.outputs
+    except ExceededError as error:
+        return refuse_all(error)
+    return gather(job, {name: taker.try_take(name) for name in names})
+
+
+def refuse_all(error: ExceededError) -> Harvest:
+    """What is told where there were too many names even to look at."""
+    return Harvest(refused={OUTPUTS: str(error)}, exceeded=True)
+
+
+def gather(job: Job, taken: Mapping[str, Taken]) -> Harvest:
+    """All outputs of a job out of what became of each name."""
+    declared = () if isinstance(job.outputs, Everything) else job.outputs
     return Harvest(
         outputs={name: output for name, output in taken.items() if isinstance(output, Output)},
-        missing=tuple(name for name in declared if not isinstance(taken[name], Output)),
-        refused={_shown(name): str(error) for name, error in taken.items() if isinstance(error, _RefusedError)},
-        exceeded=any(isinstance(error, _ExceededError) for error in taken.values()),
+        missing=tuple(name for name in declared if not isinstance(taken.get(name), Output)),
+        refused={_shown(name): str(error) for name, error in taken.items() if isinstance(error, RefusedError)},
+        exceeded=any(isinstance(error, ExceededError) for error in taken.values()),
     )
 
 
@@ -105,25 +83,29 @@ class _Taker:
     def __init__(self, root: int, limits: Limits, folder: Path) -> None:
         self._root = root
         self._folder = folder
-        self._budget = _Budget(limits.output_files, limits.output_mib << 20)
-        self._copies: _Copies | None = None
+        self._budget = Budget(limits)
+        self._copies: Copies | None = None
 
-    def try_take(self, name: str) -> Output | _RefusedError | None:
+    def try_take(self, name: str) -> Taken:
         """Copy one output; None where there is none, or why it is not taken."""
         try:
             return self._take(name)
         except FileNotFoundError:
             return None
-        except _RefusedError as error:
+        except RefusedError as error:
             return error
 
     def scan(self, folder: int) -> tuple[str, ...]:
-        """The names in a folder. Raises _ExceededError when they are too many, before all are read."""
+        """The names in a folder. Raises ExceededError when they are too many, before all are read."""
         with os.scandir(folder) as entries:
-            return tuple(entry.name for entry in entries if self._budget.count_entry())
+            return tuple(self._counted(entry.name) for entry in entries)
+
+    def _counted(self, name: str) -> str:
+        self._budget.count_entries()
+        return name
 
     def _take(self, name: str) -> Output:
-        _check_name(name)
+        check_name(name)
         with _opened(self._root, (name,)) as (descriptor, status):
             if not stat.S_ISDIR(status.st_mode):
                 files = {name: self._copy(descriptor, status)}
@@ -139,7 +121,7 @@ class _Taker:
             with _opened(self._root, parts) as (folder, _):
                 names = self.scan(folder)
             for entry in ((*parts, entry) for entry in names):
-                _check_name(entry[-1])
+                check_name(entry[-1])
                 with _opened(self._root, entry) as (descriptor, status):
                     if stat.S_ISDIR(status.st_mode):
                         folders.append(entry)
@@ -150,7 +132,7 @@ class _Taker:
 
     def _copy(self, descriptor: int, status: os.stat_result) -> Path:
         self._budget.count_bytes(status.st_size)
-        self._copies = self._copies or _Copies(self._folder)
+        self._copies = self._copies or Copies(self._folder)
         path = self._copies.next_path()
         left = status.st_size  # never more, should the file grow
         with path.open("xb") as file:
@@ -160,16 +142,10 @@ class _Taker:
         return path
 
 
-def _check_name(name: str) -> None:
-    if flaw := name_flaw(name):
-        raise _RefusedError(f"holds the name {name!a}, which {flaw}")
-
-
 @contextmanager
 def _opened(root: int, parts: tuple[str, ...]) -> Iterator[tuple[int, os.stat_result]]:
     """A descriptor of the file or folder at `parts` under `root`, each step checked."""
-    if len(parts) > _DEEPEST:
-        raise _RefusedError(f"is nested more than {_DEEPEST} folders deep")
+    check_depth(parts)
     descriptor = os.dup(root)
     try:
         for part in parts:
@@ -181,26 +157,15 @@ def _opened(root: int, parts: tuple[str, ...]) -> Iterator[tuple[int, os.stat_re
 
 
 def _open_entry(folder: int, name: str) -> int:
-    _check_status(name, os.stat(name, dir_fd=folder, follow_symlinks=False))
+    _check(name, os.stat(name, dir_fd=folder, follow_symlinks=False))
     descriptor = os.open(name, _OPEN, dir_fd=folder)
     try:
-        _check_status(name, os.fstat(descriptor))  # again: what was opened is what counts
-    except _RefusedError:
+        _check(name, os.fstat(descriptor))  # again: what was opened is what counts
+    except RefusedError:
         os.close(descriptor)
         raise
     return descriptor
 
 
-def _check_status(name: str, status: os.stat_result) -> None:
-    mode = status.st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise _RefusedError(f"holds {name!a}, which is {_kind_of(mode)}; write regular files")
-    if stat.S_ISREG(mode) and status.st_nlink != 1:
-        raise _RefusedError(f"holds {name!a}, which has {status.st_nlink} hard links; write a file of its own")
-    if not mode & stat.S_IRUSR or (stat.S_ISDIR(mode) and not mode & stat.S_IXUSR):
-        raise _RefusedError(f"holds {name!a}, which its owner may not read; leave the permissions alone")
-
-
-def _kind_of(mode: int) -> str:
-    kinds = {stat.S_IFLNK: "a symbolic link", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
-    return kinds.get(stat.S_IFMT(mode), "a device")
+def _check(name: str, status: os.stat_result) -> None:
+    check_kind(name, status.st_mode, status.st_nlink)

@@ -10,20 +10,19 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from flyteplugins_codegen.sandbox.folders import is_reachable, require_input
-
-_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+from flyteplugins_codegen.errors import SandboxError
+from flyteplugins_codegen.sandbox.folders import is_reachable, require_input, temporary_folder
 
 
 class Files:
     """The files of one job as bubblewrap's options; `descriptors` are to be inherited by it."""
 
-    def __init__(self, stack: ExitStack, copies: Path | None) -> None:
-        """`copies` is where copies go when the job runs as another user than we do, else None."""
+    def __init__(self, stack: ExitStack, place: Path | None) -> None:
+        """`place` is where copies go when the job runs as another user than we do, else None."""
         self.options: list[str] = []
         self.descriptors: list[int] = []
         self._stack = stack
-        self._copies = copies
+        self._place = place
 
     def add_all(self, folder: str, files: Mapping[str, Path | bytes]) -> None:
         """Show every file under `folder`. Raises RequestError for a path that is not there."""
@@ -43,9 +42,9 @@ class Files:
 
     def _readable(self, name: str, path: Path) -> Path:
         path = require_input(name, path)
-        if self._copies is None or is_open(path):
+        if self._place is None or is_open(path):
             return path
-        target = self._copies / str(len(self.options))
+        target = temporary_folder(self._stack, self._place) / path.name
         copy_openly(path, target)
         return target
 
@@ -56,7 +55,8 @@ def memory_file(content: bytes) -> int:
     with open(descriptor, "wb", closefd=False) as file:
         file.write(content)
     os.lseek(descriptor, 0, os.SEEK_SET)
-    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+    seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
     return descriptor
 
 
@@ -76,6 +76,15 @@ def is_readable(path: Path) -> bool:
     mode = path.lstat().st_mode
     wanted = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
     return stat.S_ISLNK(mode) or mode & wanted == wanted
+
+
+def require_readable(folder: Path) -> None:
+    """Raise SandboxError where another user could not read this folder. Only its first level is looked at."""
+    for path in (folder, *folder.iterdir()):
+        if not path.name.startswith(".") and not is_readable(path):  # an installer's lock may be its own
+            raise SandboxError(
+                f"a sandboxed job runs as another user, and {path} is closed to others; chmod -R o+rX {folder}"
+            )
 
 
 def copy_openly(path: Path, target: Path) -> None:

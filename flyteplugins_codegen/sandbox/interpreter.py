@@ -11,7 +11,6 @@ from typing import Final
 
 from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
-from flyteplugins_codegen.sandbox import reaper
 
 ENVIRONMENT: Final = Path("/environment")
 
@@ -68,7 +67,7 @@ def furnish(folder: Path, interpreter: Interpreter) -> None:
     """Write the small folders that every job of a sandbox shares: `environment`, `etc` and `empty`.
 
     `environment` is a virtual environment in miniature, which keeps the packages beside the base interpreter out of
-    sight: `bin/python`, `pyvenv.cfg`, a mount point for each folder of packages, and our reaper.
+    sight: `bin/python`, `pyvenv.cfg`, and a mount point for each folder of packages.
     """
     environment, etc = folder / "environment", folder / "etc"
     for path in (environment / "bin", etc / "alternatives", folder / "empty"):
@@ -76,7 +75,6 @@ def furnish(folder: Path, interpreter: Interpreter) -> None:
     for name in ("python", "python3"):
         (environment / "bin" / name).symlink_to(interpreter.executable)
     (environment / "pyvenv.cfg").write_text(_PYVENV.format(home=interpreter.executable.parent))
-    shutil.copyfile(reaper.__file__, environment / "reaper.py")
     for index, _ in enumerate(interpreter.packages):
         (environment / "packages" / str(index)).mkdir(parents=True)
     for name, text in {"passwd": _USERS, "group": _GROUPS, "hosts": _HOSTS}.items():

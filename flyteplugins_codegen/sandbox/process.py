@@ -6,20 +6,37 @@ import math
 import os
 import selectors
 import time
-from collections.abc import Callable
-from subprocess import Popen
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeAlias
 
+from flyteplugins_codegen.sandbox.contract import Status
 from flyteplugins_codegen.sandbox.streams import Stream
 
 _LINGER_S = 0.3  # for what is still in the pipes once the process has ended, though a descendant may hold them open
 _LONGEST_WAIT_S = 3600.0  # what a system takes as a time-out is bounded
 _POLL_S = 0.02  # where the system has no descriptor for a process's end (macOS)
 
+Guard: TypeAlias = Callable[[], "Status | float"]
+"""Asked while a job runs: why it is to be ended now, else in how many seconds to ask again."""
+
+
+class Process(Protocol):
+    """A process that is watched, ours or not."""
+
+    returncode: Any
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+
+    def kill(self) -> None:
+        """End it."""
+
 
 class Watch:
     """A process and the pipes that it writes to. `report` is the pipe of our reaper."""
 
-    def __init__(self, process: Popen[bytes], stdout: Stream, stderr: Stream, report: Stream) -> None:
+    def __init__(self, process: Process, stdout: Stream, stderr: Stream, report: Stream) -> None:
         self.process = process
         self.stdout = stdout
         self.stderr = stderr
@@ -51,19 +68,28 @@ class Watch:
             self._linger()
         return self.report.kept.startswith(b"ready\n")
 
-    def wait_end(self, timeout_s: float, kill: Callable[[], None]) -> bool:
-        """Wait for the end of the process, or `kill` it when the time has passed. False when it had to be killed."""
-        in_time = self._wait_until(time.monotonic() + timeout_s)
-        if not in_time:
-            kill()
-            self._wait_until(math.inf)
+    def wait_gone(self) -> None:
+        """Wait for the end of a process that was killed, or has ended, and take what is left in its pipes."""
+        self._wait_until(math.inf)
         self._linger()
-        return in_time
 
-    def _wait_until(self, deadline: float) -> bool:
+    def wait_end(self, timeout_s: float, guards: Sequence[Guard] = ()) -> Status | None:
+        """Wait for the end of the process; why it is to be killed instead, when a guard says so or the time is over."""
+        deadline = time.monotonic() + timeout_s
+        while not self.ended:
+            if time.monotonic() >= deadline:
+                return "timed_out"
+            pause_s = math.inf
+            for answer in (guard() for guard in guards):
+                if isinstance(answer, str):
+                    return answer
+                pause_s = min(pause_s, answer)
+            self._wait_until(min(deadline, time.monotonic() + pause_s))
+        return None
+
+    def _wait_until(self, deadline: float) -> None:
         while not self.ended and time.monotonic() < deadline:
             self._step(deadline)
-        return self.ended
 
     def _linger(self) -> None:
         deadline = time.monotonic() + _LINGER_S

@@ -1,17 +1,18 @@
 """The first process of a job: it holds the job until told, sets its limits, starts it, and reports how it ended.
 
-It runs inside the sandbox under the job's interpreter, as `python -I -S reaper.py REPORT HOLD LIMITS -- COMMAND...`, so
-it imports next to nothing (6 ms in all; `import signal` alone would add 3). Where it is process 1 of a namespace,
-the kernel kills everything that the job left behind as soon as it exits. Being the parent it sees the raw wait status,
+It runs inside the sandbox under the job's interpreter, as `-I -S -c SOURCE REPORT HOLD ENTRIES LIMITS -- COMMAND...`.
+Every job waits for it to start, so it imports next to nothing, not even `os`. Where it is process 1 of a namespace, the
+kernel kills everything that the job left behind as soon as it exits. Being the parent it sees the raw wait status,
 which tells a job that exits 137 from one that was killed; bubblewrap and a shell report both as 137.
 
 REPORT and HOLD are descriptors. To REPORT go `ready` or `unstartable`, then one line `STATUS CPU_SECONDS PEAK_KIB`.
+ENTRIES are those of control groups, separated by commas: a `0` written to them puts it, and the job with it, inside.
 LIMITS are `NAME=SOFT:HARD` pairs of `resource.RLIMIT_*`, separated by commas.
 """
 
 from __future__ import annotations
 
-import os
+import posix
 import resource
 import sys
 
@@ -23,22 +24,29 @@ _CANNOT_EXECUTE = 126  # as shells do
 def main(arguments: list[str]) -> int:
     """Run one job; the exit code is the job's, or 128 and its signal's number."""
     report, hold = int(arguments[0]), int(arguments[1])
-    command = arguments[4:]
+    command = arguments[5:]
     for descriptor in (report, hold):
-        os.set_inheritable(descriptor, False)
+        posix.set_inheritable(descriptor, False)
+    for entry in arguments[2].split(",") if arguments[2] else ():
+        posix.write(int(entry), b"0")
+        posix.close(int(entry))
     if not _can_start(command[0]):
-        os.write(report, b"unstartable\n")
+        posix.write(report, b"unstartable\n")
         return _CANNOT_EXECUTE
-    os.write(report, b"ready\n")
-    if not os.read(hold, 1):  # the supervisor is gone
+    posix.write(report, b"ready\n")
+    if not posix.read(hold, 1):  # the supervisor is gone
         return _CANNOT_EXECUTE
-    _limit(arguments[2])
+    _limit(arguments[3])
     return _run(command, report)
 
 
 def _can_start(name: str) -> bool:
-    folders = [""] if "/" in name else [f"{folder}/" for folder in os.environ["PATH"].split(":")]
-    return any(os.access(folder + name, os.X_OK) for folder in folders)
+    folders = (
+        [""]
+        if "/" in name
+        else [f"{folder}/" for folder in posix.environ[b"PATH"].decode(errors="surrogateescape").split(":")]
+    )
+    return any(posix.access(folder + name, posix.X_OK) for folder in folders)
 
 
 def _limit(limits: str) -> None:
@@ -54,14 +62,16 @@ def _limit(limits: str) -> None:
 
 def _run(command: list[str], report: int) -> int:
     try:
-        job = os.posix_spawnp(command[0], command, os.environ, setsigdef=_RESTORED_SIGNALS)
+        job = posix.posix_spawnp(command[0], command, posix.environ, setsigdef=_RESTORED_SIGNALS)
     except OSError as error:
-        os.write(2, f"{command[0]}: {error.strerror}\n".encode(errors="replace"))
+        posix.write(2, f"{command[0]}: {error.strerror}\n".encode(errors="replace"))
         return _CANNOT_EXECUTE
+    for stream in range(3):  # else the job could read its input anew, and others' output, by way of this process
+        posix.close(stream)
     status, usage = _wait(job)
     seconds = usage.ru_utime + usage.ru_stime
-    os.write(report, f"{status} {seconds:.6f} {usage.ru_maxrss}\n".encode())
-    code = os.waitstatus_to_exitcode(status)
+    posix.write(report, f"{status} {seconds:.6f} {usage.ru_maxrss}\n".encode())
+    code = posix.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
 
 
@@ -69,7 +79,7 @@ def _wait(job: int) -> tuple[int, resource.struct_rusage]:
     """Reap whatever ends until the job itself does."""
     while True:
         try:
-            ended, status, usage = os.wait4(-1, 0)
+            ended, status, usage = posix.wait4(-1, 0)
         except KeyboardInterrupt:
             continue  # of all that the job can send to process 1, only this arrives: Python has a handler for it
         if ended == job:
@@ -77,4 +87,4 @@ def _wait(job: int) -> tuple[int, resource.struct_rusage]:
 
 
 if __name__ == "__main__":
-    os._exit(main(sys.argv[1:]))
+    posix._exit(main(sys.argv[1:]))  # noqa: SLF001 - it is called so, in `os` too

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -15,10 +16,14 @@ from flyteplugins_codegen.sandbox.failure_text import decoded, failure_text
 from flyteplugins_codegen.sandbox.limit_causes import limit_cause
 from flyteplugins_codegen.sandbox.python_errors import syntax_cause
 from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
+from flyteplugins_codegen.sandbox.suite_confirmation import settle
 from flyteplugins_codegen.sandbox.suite_evidence import Evidence, read_evidence
-from flyteplugins_codegen.sandbox.suite_verdict import judge_suite, missing_tests
+from flyteplugins_codegen.sandbox.suite_source import read_suite
+from flyteplugins_codegen.sandbox.suite_verdict import Charge, judge_suite, missing_tests
 
 _RUNNER: Final = Path(__file__).with_name("runner.py")
+_RUNNER_PARTS: Final = _RUNNER.with_name("suite_runner")
+_NO_TESTS: Final = b"# The tests are kept in memory, where the solution does not find them.\n"
 _REPORT_KIB: Final = 16 << 10  # some 250 bytes for each test that passes
 _MAX_OUTPUT_CHARS: Final = 4_000
 
@@ -45,15 +50,64 @@ def run_suite(sandbox: Sandbox, job: SuiteJob) -> SuiteReport:
     Raises:
         SandboxError: the sandbox failed, or its environment has no pytest; the candidate is not to blame.
     """
-    expected = tuple(job.expected)
     flaw = _flaw_before_running(job)
     if flaw is not None:
-        return SuiteReport(origin=job.origin, expected=expected, cause=flaw)
+        return _not_run(job, flaw)
     nonce = secrets.token_hex(16)
-    execution = sandbox.run(_sandboxed(job, nonce))
+    return _report(job, nonce, sandbox.run(_sandboxed(job, nonce)))
+
+
+def run_suites(
+    sandbox: Sandbox,
+    jobs: Iterable[SuiteJob],
+    *,
+    workers: int = 2,
+    on_result: Callable[[int, SuiteReport], None] | None = None,
+) -> list[SuiteReport]:
+    """Run many suites, `workers` at a time, in workers that are warm where the sandbox has such.
+
+    Reports are in the order of the jobs; `on_result(index, report)` is called as each ends. Jobs are drawn one by one.
+
+    Raises:
+        SandboxError: as `run_suite` does, for the first job that it happens to. What ended before has been given to
+            `on_result`.
+    """
+    reports: dict[int, SuiteReport] = {}
+    running: dict[int, tuple[int, SuiteJob, str]] = {}
+
+    def told(index: int, report: SuiteReport) -> None:
+        reports[index] = report
+        if on_result:
+            on_result(index, report)
+
+    def sandboxed() -> Iterator[Job]:
+        numbers = count()
+        for index, job in enumerate(jobs):
+            flaw = _flaw_before_running(job)
+            if flaw is not None:
+                told(index, _not_run(job, flaw))
+                continue
+            nonce = secrets.token_hex(16)
+            running[next(numbers)] = index, job, nonce
+            yield _sandboxed(job, nonce)
+
+    def ended(number: int, execution: Execution) -> None:
+        index, job, nonce = running.pop(number)
+        told(index, _report(job, nonce, execution))
+
+    sandbox.map(sandboxed(), workers=workers, on_result=ended)
+    return [reports[index] for index in sorted(reports)]
+
+
+def _not_run(job: SuiteJob, flaw: Cause) -> SuiteReport:
+    return SuiteReport(origin=job.origin, expected=tuple(job.expected), cause=flaw)
+
+
+def _report(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport:
     if execution.status == "sandbox_error":
         raise SandboxError(f"the sandbox failed while it ran the {job.origin} tests: {execution.message}")
-    evidence = read_evidence(execution.stdout, nonce)
+    source, expected = read_suite(job.tests), tuple(job.expected)
+    evidence = settle(read_evidence(execution.stdout, nonce), source)
     _check_environment(evidence, execution)
     return SuiteReport(
         origin=job.origin,
@@ -64,7 +118,7 @@ def run_suite(sandbox: Sandbox, job: SuiteJob) -> SuiteReport:
         cause=(
             limit_cause(execution, job.limits, evidence.running)
             or _cut_cause(execution)
-            or judge_suite(evidence, expected, job.origin)
+            or judge_suite(Charge(evidence, expected, job.origin, source.may_skip))
         ),
         wall_s=execution.wall_s,
         isolation=execution.isolation,
@@ -88,11 +142,12 @@ def _sandboxed(job: SuiteJob, nonce: str) -> Job:
         command=("python", "/app/runner.py"),
         program={
             "runner.py": _RUNNER,
+            **{f"{_RUNNER_PARTS.name}/{path.name}": path for path in sorted(_RUNNER_PARTS.glob("*.py"))},
             "solution.py": job.solution.encode(),
-            "test_solution.py": job.tests.encode(),
+            "test_solution.py": _NO_TESTS,
         },
         env={**STEADY_ENVIRONMENT, **job.env},
-        stdin=f"{nonce}\n".encode(),
+        stdin=f"{nonce}\n{job.tests}".encode(),
         limits=replace(job.limits, stream_kib=max(job.limits.stream_kib, _REPORT_KIB)),
     )
 
@@ -111,6 +166,8 @@ def _check_environment(evidence: Evidence, execution: Execution) -> None:
             "the environment of the sandbox has no pytest that can be imported; "
             f"add it to the packages that tests run with ({evidence.no_pytest})"
         )
+    if evidence.unprepared:
+        raise SandboxError(f"the test runner could not make the tests ready: {evidence.unprepared}")
     if execution.status == "exited" and not evidence.has_begun:
         said = decoded(execution.stderr, execution.stderr_cut)
         raise SandboxError(f"the test runner did not start (status {execution.exit_code}): {said}")

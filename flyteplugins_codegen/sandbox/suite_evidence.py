@@ -29,17 +29,25 @@ class Evidence:
 
     `ended` is the status that pytest ended with, by the judged process; `exit_status` is how that process really ended,
     by its parent (a signal negative), None where the parent itself did not live to tell. `has_begun`: the parent
-    told so, before the solution was imported; `no_pytest` is why pytest could not be, which comes before that too.
+    told so, before the solution was imported; `no_pytest` and `unprepared` are why pytest could not be, or why the
+    tests could not be made ready, which come before that too.
+
+    By test, `ended_functions` are those that confirmed while it ran that they came to their end, `failed_assertions`
+    how many of its assertions told that they failed. `unconfirmed` are the tests told to have passed that did not.
     """
 
     tests: tuple[TestOutcome, ...] = ()
     failures: Mapping[str, Failure] = field(default_factory=dict)
+    ended_functions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    failed_assertions: Mapping[str, int] = field(default_factory=dict)
+    unconfirmed: tuple[str, ...] = ()
     running: str = ""
     import_failure: Failure | None = None
     collect_failure: Failure | None = None
     suspicions: tuple[str, ...] = ()
     has_begun: bool = False
     no_pytest: str = ""
+    unprepared: str = ""
     broken: str = ""
     ended: int | None = None
     exit_status: int | None = None
@@ -60,12 +68,15 @@ def gather_evidence(records: Iterable[Mapping[str, Any]]) -> Evidence:
     return Evidence(
         tests=tuple(_outcome(name, record) for name, record in finished.items()),
         failures={name: _failure(record) for name, record in finished.items()},
+        ended_functions={name: tuple(record.get("confirmed", ())) for name, record in finished.items()},
+        failed_assertions={name: int(record.get("failed_assertions", 0)) for name, record in finished.items()},
         running=next((name for name in reversed(started) if name not in finished), ""),
         import_failure=_first_failure(told, "import_failed"),
         collect_failure=_first_failure(told, "collect_failed"),
         suspicions=tuple(dict.fromkeys(_suspicion(record) for record in suspicious)),
         has_begun=any(record["kind"] == "begun" for record in told),
         no_pytest=_last(told, "no_pytest", "message", ""),
+        unprepared=_last(told, "unprepared", "message", ""),
         broken=_last(told, "broken", "message", ""),
         ended=_status(_last(told, "end", "status", None)),
         exit_status=_status(_last(told, "exit", "status", None)),

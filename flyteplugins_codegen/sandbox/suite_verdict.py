@@ -2,8 +2,8 @@
 
 A suite passes where every declared test reported and passed, nothing else failed, and the end that pytest told agrees
 with the end that its parent saw. Anything less has a cause. A test that was skipped did not pass: in the user's own
-tests a skip is the user's choice and is allowed beside at least one test that passed; in generated tests it is a
-failure, or a suite could pass by omission.
+tests a skip that their text speaks of is the user's choice and is allowed beside at least one test that passed; in
+generated tests it is a failure, or a suite could pass by omission.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _NAMES_SHOWN: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What there is to judge. `expected` are the tests that the source declares."""
+    """What there is to judge. `expected` are the tests that the source declares; `may_skip`: it speaks of skips."""
 
     evidence: Evidence
     expected: tuple[str, ...]
     origin: SuiteOrigin
+    may_skip: bool
 
 
-def judge_suite(evidence: Evidence, expected: Sequence[str], origin: SuiteOrigin) -> Cause | None:
+def judge_suite(charge: Charge) -> Cause | None:
     """The first cause for which the suite did not pass, None where it did."""
-    charge = Charge(evidence, tuple(expected), origin)
     return next((cause for judge in _JUDGES if (cause := judge(charge)) is not None), None)
 
 
@@ -73,7 +73,10 @@ def _tampered(charge: Charge) -> Cause | None:
     if not charge.evidence.suspicions:
         return None
     found = "; ".join(charge.evidence.suspicions)
-    return _untrusted(f"the tests cannot be trusted: {found}; the solution must leave the test libraries as they are")
+    return _untrusted(
+        f"the tests cannot be trusted: {found}; the solution must leave the tests, the test libraries and the frames "
+        "of its callers alone (traceback.format_exc() gives the text of an exception)"
+    )
 
 
 def _import_failed(charge: Charge) -> Cause | None:
@@ -124,6 +127,14 @@ def _ended_early(charge: Charge) -> Cause | None:
     return _untrusted(f"the tests ended with status {evidence.ended}, their process with {evidence.exit_status}")
 
 
+def _unconfirmed(charge: Charge) -> Cause | None:
+    if not charge.evidence.unconfirmed:
+        return None
+    first = charge.evidence.unconfirmed[0]
+    names = ", ".join(charge.evidence.unconfirmed[:_NAMES_SHOWN])
+    return _untrusted(f"reported as passed, though their bodies never came to their ends: {names}", first)
+
+
 def _nothing_ran(charge: Charge) -> Cause | None:
     ran = [test for test in charge.evidence.tests if test.outcome not in {"skipped", "missing"}]
     if ran:
@@ -134,7 +145,7 @@ def _nothing_ran(charge: Charge) -> Cause | None:
 
 
 def _some_failed(charge: Charge) -> Cause | None:
-    accepted = {"passed", "skipped"} if charge.origin == "user" else {"passed"}
+    accepted = {"passed", "skipped"} if charge.origin == "user" and charge.may_skip else {"passed"}
     failed = [test for test in charge.evidence.tests if test.outcome not in accepted]
     if not failed:
         return None
@@ -179,6 +190,7 @@ _JUDGES: Final[tuple[Callable[[Charge], Cause | None], ...]] = (
     _import_failed,
     _collect_failed,
     _ended_early,
+    _unconfirmed,
     _nothing_ran,
     _some_failed,
     _not_all_reported,

@@ -18,6 +18,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from flyteplugins_codegen.sandbox.census import Census
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Execution, Job
 from flyteplugins_codegen.sandbox.ending import describe, failure_message, read_ending
 from flyteplugins_codegen.sandbox.folders import make_folder, require_input
@@ -71,13 +72,19 @@ class Unisolated:
             return Execution(status="sandbox_error", message=failure_message(watch, job))
         launch.release()
         started = time.monotonic()
-        in_time = watch.wait_end(job.limits.wall_s, kill)
+        census = Census(watch.process.pid, ())
+        cut_short = watch.wait_end(job.limits.wall_s, [partial(census.guard, job.limits)])
+        usage = census.usage()
+        if cut_short:
+            kill()
+        watch.wait_gone()
         wall_s = time.monotonic() - started
         kill()
         outputs = os.open(root / "outputs", os.O_RDONLY | os.O_DIRECTORY)
         stack.callback(os.close, outputs)
         harvest = take_outputs(outputs, job, self._folder / "outputs")
-        return replace(describe(job, watch, read_ending(watch, in_time=in_time), harvest, full=False), wall_s=wall_s)
+        ending = read_ending(watch, cut_short).counted(usage)
+        return replace(describe(job, watch, ending, harvest, full=False), wall_s=wall_s)
 
     def _lay_out(self, job: Job, stack: ExitStack) -> Path:
         root = Path(tempfile.mkdtemp(prefix="job-", dir=self._folder))
@@ -93,7 +100,7 @@ class Unisolated:
         places = {seen: str(root / Path(seen).name) for seen in (APP, INPUTS, OUTPUTS)}
         env = variables(environment, self._interpreter.packages)
         env |= {name: places[seen] for name, seen in _VARIABLES.items()} | dict(job.env)
-        command = launch.reaper_command(self._interpreter.executable, environment / "reaper.py")
+        command = launch.reaper_command(self._interpreter.executable)
         command += [_rewrite(argument, places) for argument in job.command]
         stdin = memory_file(job.stdin)
         stack.callback(os.close, stdin)

@@ -9,12 +9,15 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from flyteplugins_codegen.sandbox.contract import APP, INPUTS, Limits
+from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Limits
 from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter
 
 _JOB_UID = "1000"
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _USUALLY_LINKS = ("/bin", "/lib", "/lib32", "/lib64")
+
+PRIVATE_FOLDERS = ("/tmp", "/dev/shm")  # noqa: S108 - inside the sandbox
+"""The sized folders in memory that a job has beside its outputs."""
 
 Place = Callable[[Path], Path]
 """Where the user that bubblewrap runs as reaches a path of this machine."""
@@ -22,7 +25,12 @@ Place = Callable[[Path], Path]
 
 def closed_namespaces() -> list[str]:
     """Every namespace of its own, none to be nested, no capability, another session, ended with its parent."""
-    user = ["--unshare-user", "--disable-userns", "--uid", _JOB_UID, "--gid", _JOB_UID]
+    return [*open_namespaces(), "--disable-userns"]
+
+
+def open_namespaces() -> list[str]:
+    """The same with user namespaces left open, for a process that makes further ones for each job."""
+    user = ["--unshare-user", "--uid", _JOB_UID, "--gid", _JOB_UID]
     return ["--unshare-all", *user, "--hostname", "box", "--cap-drop", "ALL", *_lifetime()]
 
 
@@ -38,7 +46,10 @@ def _lifetime() -> list[str]:
 
 
 def private_root(folder: Path, interpreter: Interpreter, place: Place) -> list[str]:
-    """A root of nothing but the system's programs and libraries, the interpreter, its packages and a small /etc."""
+    """A root of nothing but the system's programs and libraries, the interpreter, its packages and a small /etc.
+
+    Nothing in its /proc is covered: the kernel would let no process in it mount another one.
+    """
     options = list(_system())
     for path in interpreter.folders:
         options += ["--ro-bind", str(place(path)), str(path)]
@@ -46,10 +57,7 @@ def private_root(folder: Path, interpreter: Interpreter, place: Place) -> list[s
         options += ["--ro-bind", str(folder / "empty"), str(path)]
     options += ["--ro-bind", str(folder / "etc"), "/etc"]
     options += ["--ro-bind-try", "/etc/alternatives", "/etc/alternatives"]
-    options += [*_environment(folder, interpreter, place), "--proc", "/proc"]
-    if Path("/proc/kallsyms").exists():
-        options += ["--ro-bind", "/dev/null", "/proc/kallsyms"]
-    return [*options, "--dev", "/dev"]
+    return [*options, *_environment(folder, interpreter, place), "--proc", "/proc", "--dev", "/dev"]
 
 
 def _system() -> Iterator[str]:
@@ -101,7 +109,20 @@ def private_places(limits: Limits) -> list[str]:
 
 def sealed(limits: Limits) -> list[str]:
     """The last word of a private root: nothing else can be written to."""
-    return [*sized("/dev/shm", limits), "--remount-ro", "/dev", "--remount-ro", "/"]  # noqa: S108 - the same
+    return [*_covered(), *sized("/dev/shm", limits), "--remount-ro", "/dev", "--remount-ro", "/"]  # noqa: S108 - the same
+
+
+def _covered() -> Iterator[str]:
+    """In /proc, what tells of the kernel, and the settings of the job's namespaces, which its user could write to."""
+    for path in ("/proc/kallsyms", "/proc/keys"):
+        if Path(path).exists():
+            yield from ("--ro-bind", os.devnull, path)
+    yield from ("--ro-bind", "/proc/sys", "/proc/sys")
+
+
+def empty_places() -> list[str]:
+    """Where a job's own folders are to be mounted later."""
+    return [option for place in ("/tmp", APP, INPUTS, OUTPUTS) for option in ("--dir", place)]  # noqa: S108 - the same
 
 
 def sized(path: str, limits: Limits) -> list[str]:

@@ -1,8 +1,7 @@
 """What every sandbox does, whatever it is made of.
 
-`bubblewrap` isolates; `shared` is kind `none` with the host's root shared through bubblewrap; `plain` is kind `none`
-where no namespace can be had. Programs get the places of outputs and inputs as arguments, because `plain` cannot put
-them where the others do.
+The backends are those of `backends`; among them `plain`, which cannot put outputs and inputs where the others do: so
+programs get their places as arguments.
 """
 
 from __future__ import annotations
@@ -11,29 +10,24 @@ import os
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from backends import ISOLATING, UNGROUPED, open_backend
 
 from flyteplugins_codegen.errors import OutputError, RequestError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox import ALL, Execution, Job, Limits, Sandbox, open_sandbox
 from flyteplugins_codegen.sandbox.interpreter import find_interpreter
-from flyteplugins_codegen.sandbox.unisolated import Unisolated
 
 PRELUDE = "import os, sys, time, signal, pathlib\nOUT, IN, APP = map(pathlib.Path, sys.argv[1:4])\n"
 
 
-@pytest.fixture(scope="module", params=["bubblewrap", "shared", "plain"])
+@pytest.fixture(scope="module", params=[*ISOLATING, UNGROUPED, "shared", "plain"])
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    if request.param == "plain":
-        with closing(Unisolated(find_interpreter(None))) as plain:
-            yield plain
-    else:
-        with open_sandbox("bubblewrap" if request.param == "bubblewrap" else "none") as opened:
-            yield opened
+    with open_backend(request.param, image=lambda: request.getfixturevalue("container_image")) as opened:
+        yield opened
 
 
 def job(code: str, **settings: Any) -> Job:
@@ -51,7 +45,7 @@ def test_a_program_that_ends_well(sandbox):
     assert (execution.stdout, execution.stderr) == (b"1\n", b"2\n")
     assert 0 < execution.wall_s < 10
     assert 0 < execution.cpu_s < 10
-    assert 4 < execution.peak_memory_mib < 100
+    assert 1 < execution.peak_memory_mib < 100
     assert ("none" in execution.isolation) == (sandbox.kind == "none")
 
 
@@ -359,17 +353,113 @@ def test_a_sparse_file_counts_as_long_as_it_says(sandbox):
 # --- resources --------------------------------------------------------------------------------------------------------
 
 
-def test_memory_beyond_the_limit_is_refused_to_the_program(sandbox):
+def is_grouped(execution: Execution) -> bool:
+    return "cgroup-memory" in execution.isolation
+
+
+def test_memory_beyond_the_limit_ends_the_program_or_is_refused_to_it(sandbox):
     limits = Limits(memory_mib=200)
-    execution = sandbox.run(job("x = bytearray(400 << 20)", limits=limits))
-    assert (execution.status, execution.exit_code) == ("exited", 1)
-    assert b"MemoryError" in execution.stderr
-    assert sandbox.run(job("x = bytearray(50 << 20); print(len(x))", limits=limits)).stdout == b"52428800\n"
+    execution = sandbox.run(job("print('begun', flush=True); x = b'x' * (400 << 20)", limits=limits))
+    assert execution.stdout == b"begun\n"
+    if is_grouped(execution):
+        assert (execution.status, execution.signal) == ("out_of_memory", signal.SIGKILL)
+        assert 150 < execution.peak_memory_mib <= 216  # the first process of a container is counted too
+    else:
+        assert (execution.status, execution.exit_code) == ("exited", 1)
+        assert b"MemoryError" in execution.stderr
+    assert sandbox.run(job("x = b'x' * (50 << 20); print(len(x))", limits=limits)).stdout == b"52428800\n"
 
 
 def test_shared_memory_is_bounded_too(sandbox):
-    execution = sandbox.run(job("import mmap; mmap.mmap(-1, 3 << 30)", limits=Limits(memory_mib=200)))
-    assert b"Cannot allocate memory" in execution.stderr
+    code = "import mmap\nm = mmap.mmap(-1, 3 << 30)\nfor _ in range(400): m.write(bytes(1 << 20))"
+    execution = sandbox.run(job(code, limits=Limits(memory_mib=200)))
+    assert execution.status == "out_of_memory" or b"Cannot allocate memory" in execution.stderr
+
+
+def test_memory_that_is_only_reserved_costs_nothing_in_a_group(sandbox):
+    execution = sandbox.run(job("import mmap; mmap.mmap(-1, 64 << 30, flags=0x4022)", limits=Limits(memory_mib=200)))
+    assert (execution.exit_code == 0) == is_grouped(execution)
+
+
+CHILD_NEEDS_TOO_MUCH = """
+if os.fork() == 0:
+    x = b'x' * (400 << 20)
+    os._exit(1)
+status = os.wait()[1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [("sys.exit(0)", "exited"), ("sys.exit(3)", "out_of_memory"), ("time.sleep(60)", "out_of_memory")],
+)
+def test_a_job_that_lost_a_child_to_its_memory_limit(sandbox, code, expected):
+    """It ended by it unless it ended well. Where the kernel kills a group as one, it ends at once."""
+    execution = sandbox.run(job(CHILD_NEEDS_TOO_MUCH + code, limits=Limits(memory_mib=200, wall_s=6)))
+    if is_grouped(execution):
+        assert execution.status in {expected, "out_of_memory"}
+        assert execution.status == expected or not execution.exit_code
+    else:
+        assert execution.status in {"exited", "timed_out"}
+
+
+def test_a_signal_of_its_own_is_no_lack_of_memory(sandbox):
+    assert sandbox.run(job("os.kill(os.getpid(), 9)")).status == "signaled"
+
+
+def test_many_processes_do_not_get_the_limit_each(sandbox):
+    code = """
+for _ in range(12):
+    if os.fork() == 0:
+        x = b'x' * (60 << 20)
+        time.sleep(60)
+time.sleep(60)
+"""
+    execution = sandbox.run(job(code, limits=Limits(memory_mib=200, wall_s=6)))
+    assert execution.status == "out_of_memory"
+
+
+def test_memory_that_processes_share_counts_once(sandbox):
+    code = """
+x = b'x' * (120 << 20)
+children = [os.fork() for _ in range(2)]
+time.sleep(0.5)
+if 0 in children: os._exit(0)
+"""
+    assert sandbox.run(job(code, limits=Limits(memory_mib=200))).status == "exited"
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "ungrouped"], indirect=True)
+def test_memory_that_belongs_to_no_process_is_bounded_or_refused(sandbox):
+    code = "for _ in range(8):\n    f = os.memfd_create('x')\n    for _ in range(50): os.write(f, bytes(1 << 20))"
+    execution = sandbox.run(job(code, limits=Limits(memory_mib=200)))
+    assert (
+        execution.status == "out_of_memory"
+        if is_grouped(execution)
+        else b"Function not implemented" in execution.stderr
+    )
+
+
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "ungrouped"], indirect=True)
+@pytest.mark.parametrize("folder", ["/tmp", "/dev/shm", "/var/outputs"])
+def test_empty_files_without_end_are_bounded(sandbox, folder):
+    code = f"n = 0\nos.chdir({folder!r})\nwhile True: os.mknod(str(n)); n += 1"
+    execution = sandbox.run(job(code, limits=Limits(memory_mib=100, wall_s=30)))
+    assert execution.status == ("out_of_memory" if is_grouped(execution) else "output_limit")
+
+
+def test_all_processes_together_get_one_limit_of_processor_time(sandbox):
+    code = "[os.fork() for _ in range(2)]\nwhile True: pass"
+    execution = sandbox.run(job(code, limits=Limits(wall_s=30, cpu_s=0.8)))
+    assert (execution.status, execution.exit_code) == ("timed_out", None)
+    assert 0.8 <= execution.cpu_s < 3
+
+
+def test_a_killed_job_is_accounted_for(sandbox):
+    execution = sandbox.run(job("x = b'x' * (30 << 20)\nwhile True: pass", limits=Limits(wall_s=1)))
+    assert execution.status == "timed_out"
+    assert 0.1 < execution.cpu_s < 3
+    assert execution.peak_memory_mib > 30 or not is_grouped(execution)
 
 
 def test_open_files_are_bounded(sandbox):

@@ -2,72 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from suites import RIGHT, TESTS, WRONG, judged, kind
 
 from flyteplugins_codegen.errors import SandboxError
-from flyteplugins_codegen.models.environment import InstalledEnvironment
-from flyteplugins_codegen.models.report import SuiteOrigin, SuiteReport
-from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
+from flyteplugins_codegen.sandbox.contract import Execution, Job, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.sandbox.suite import SuiteJob, run_suite
-from flyteplugins_codegen.source.declared_tests import declared_tests
-
-RIGHT = "def double(x):\n    return 2 * x\n"
-WRONG = "def double(x):\n    return 3 * x\n"
-TESTS = """
-import pytest
-from solution import double
-
-def test_zero():
-    assert double(0) == 0
-
-@pytest.mark.parametrize("x", [1, 2])
-def test_some(x):
-    assert double(x) == 2 * x
-
-class TestMore:
-    def test_negative(self):
-        assert double(-1) == -2
-"""
 
 
-@pytest.fixture(scope="session")
-def pytest_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with pytest, compiled once, as an environment's layer is."""
-    from uv import find_uv_bin
-
-    folder = tmp_path_factory.mktemp("environment") / "packages"
-    command = [find_uv_bin(), "pip", "install", "--quiet", "--compile-bytecode", "--target", str(folder)]
-    subprocess.run([*command, "--python", sys.executable, "pytest"], check=True)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def sandbox(pytest_folder: Path) -> Iterator[Sandbox]:
-    python = os.path.realpath(sys.executable)
-    environment = InstalledEnvironment(python=python, site_packages=(str(pytest_folder),), digest="pytest")
-    with open_sandbox("bubblewrap", environment=environment) as opened:
-        yield opened
-
-
-def judged(
-    sandbox: Sandbox, solution: str, tests: str = TESTS, origin: SuiteOrigin = "generated", wall_s: float = 20
-) -> SuiteReport:
-    limits = Limits(wall_s=wall_s)
-    job = SuiteJob(solution=solution, tests=tests, expected=declared_tests(tests), origin=origin, limits=limits)
-    return run_suite(sandbox, job)
-
-
-def kind(report: SuiteReport) -> str:
-    return report.cause.kind if report.cause else "passed"
+@pytest.fixture
+def sandbox(suite_sandbox: Sandbox) -> Sandbox:
+    return suite_sandbox
 
 
 # --- honest -----------------------------------------------------------------------------------------------------------
@@ -435,179 +383,10 @@ def test_tests_see_the_variables_that_the_agent_sets(sandbox: Sandbox) -> None:
     assert run_suite(sandbox, job).passed
 
 
-# --- forged -----------------------------------------------------------------------------------------------------------
-
-# Each is put before a solution that fails the tests.
-FORGERIES = {
-    "ends the process on import": "import os\nos._exit(0)\n",
-    "exits on import": "import sys\nsys.exit(0)\n",
-    "exits on import, after a summary": "import os\nprint('4 passed')\nos.write(1, b'4 passed in 0.1s')\nos._exit(0)\n",
-    "ends the process at its end": "import atexit, os\natexit.register(os._exit, 0)\n",
-    "patches the reports": (
-        "import _pytest.reports as r\n_make = r.TestReport.from_item_and_call.__func__\n"
-        "def forged(cls, item, call):\n    call.excinfo = None\n    return _make(cls, item, call)\n"
-        "r.TestReport.from_item_and_call = classmethod(forged)\n"
-    ),
-    "patches the calls": (
-        "import _pytest.runner as r\n_from = r.CallInfo.from_call.__func__\n"
-        "def forged(cls, func, when, reraise=None):\n    return _from(cls, lambda: None, when, reraise)\n"
-        "r.CallInfo.from_call = classmethod(forged)\n"
-    ),
-    "patches a function's code": (
-        "import _pytest.python as p\ndef forged(pyfuncitem): return True\n"
-        "p.pytest_pyfunc_call.__code__ = forged.__code__\n"
-    ),
-    "patches unittest": "import unittest\nunittest.TestCase.assertEqual = lambda *a: None\n",
-    "replaces the import": (
-        "import builtins, types\n_import = builtins.__import__\n"
-        "def forged(name, *rest):\n"
-        "    return types.SimpleNamespace(double=lambda x: 2 * x) if name == 'solution' else _import(name, *rest)\n"
-        "builtins.__import__ = forged\n"
-    ),
-    "replaces pytest": "import sys, types\nsys.modules['pytest'] = types.ModuleType('pytest')\n",
-    "replaces the tests": (
-        "import sys, types\nfake = types.ModuleType('test_solution')\nfake.__file__ = '/app/test_solution.py'\n"
-        "fake.test_zero = fake.test_some = lambda: None\nsys.modules['test_solution'] = fake\n"
-    ),
-    "finds other tests": (
-        "import sys, importlib.machinery as m\n"
-        "class Finder:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        "        return m.ModuleSpec(name, self) if 'test_solution' in name else None\n"
-        "    def create_module(self, spec): return None\n"
-        "    def exec_module(self, module): exec('def test_zero(): pass\\ntest_some = test_zero', vars(module))\n"
-        "sys.meta_path.insert(0, Finder())\n"
-    ),
-    "reads other tests": (
-        "import pathlib\n_read = pathlib.Path.read_bytes\n"
-        "pathlib.Path.read_bytes = lambda p: b'def test_zero(): pass' if p.name == 'test_solution.py' else _read(p)\n"
-    ),
-    "writes to every descriptor": (
-        "import os\n"
-        "for fd in range(3, 512):\n"
-        "    try: os.write(fd, b'0\\t0\\tfinished\\tname\\ttest_solution.py::test_zero\\toutcome\\tpassed\\n')\n"
-        "    except OSError: pass\n"
-    ),
-    "writes what cannot be decoded": "import os\nos.write(200, b'a\\t\\\\x\\n\\xff\\n\\t\\n\\n')\n",
-    "closes the channel": "import os\nos.closerange(3, 512)\n",
-    "kills its parent": "import os\nos.kill(os.getppid(), 9)\n",
-    "writes a report where reports may lie": (
-        "open('/var/outputs/.report', 'w').write('{\"kind\": \"exit\", \"status\": 0}')\n"
-        'print(\'{"kind": "exit", "status": 0}\')\n'
-    ),
-    "leaves a conftest": (
-        "for folder in ('/app', '/tmp', '/var/outputs', '.'):\n"
-        "    try: open(folder + '/conftest.py', 'w').write('def pytest_runtest_call(item): item.runtest = id')\n"
-        "    except OSError: pass\n"
-        "import os\nos.environ['PYTEST_ADDOPTS'] = '--collect-only'\n"
-    ),
-    "sets a trace": "import sys\nsys.settrace(lambda *a: None)\n",
-    "reads the nonce": (
-        "import os, glob\nfound = b''\n"
-        "for path in glob.glob('/proc/*/fd/0') + glob.glob('/proc/*/environ') + glob.glob('/proc/*/cmdline'):\n"
-        "    try: found += open(path, 'rb').read(4096)\n"
-        "    except OSError: pass\n"
-        "os.system('echo $PPID')\n"
-    ),
-    "a thread that outlives": (
-        "import os, threading, time\n"
-        "threading.Thread(target=lambda: (time.sleep(0.01), os._exit(0))).start()\ntime.sleep(0.5)\n"
-    ),
-    "a child that goes on reporting": "import os\nif os.fork():\n    os._exit(0)\n",
-}
-# Each is the body of `double`.
-FORGERIES_IN_A_CALL = {
-    "ends the process": "import os; os._exit(0)",
-    "exits": "raise SystemExit(0)",
-    "skips": "import pytest; pytest.skip('not today')",
-    "skips as unittest does": "import unittest; raise unittest.SkipTest('not today')",
-    "expects its own failure": "import pytest; pytest.xfail('not today')",
-    "ends pytest": "import pytest; pytest.exit('done', 0)",
-    "interrupts": "raise KeyboardInterrupt",
-    "lets a child go on": "import os; os.fork() and os._exit(0); return 2 * x",
-    "patches itself away": (
-        "import _pytest.runner as r; r.pytest_runtest_call = r.CallInfo.from_call = lambda *a, **k: None; return 0"
-    ),
-    "registers a plugin": (
-        "import gc\n    from _pytest.config import PytestPluginManager as M\n"
-        "    [m.register(type('P', (), {})()) for m in gc.get_objects() if isinstance(m, M)]\n    return 2 * x"
-    ),
-    "replaces the other tests": (
-        "import sys; vars(sys.modules['test_solution']).update(test_some=lambda: None); import os; os._exit(0)"
-    ),
-}
-
-
-# Seen for what they are, and so judged failed even before a solution that is right.
-ALWAYS_SEEN = (
-    "patches the reports",
-    "patches the calls",
-    "patches a function's code",
-    "patches unittest",
-    "replaces the import",
-    "replaces pytest",
-    "replaces the tests",
-    "reads other tests",
-    "writes to every descriptor",
-    "writes what cannot be decoded",
-    "sets a trace",
-    "kills its parent",
-    "a thread that outlives",
-)
-# A judge that asks pytest itself, by its exit status, is fooled by these.
-FOOLING_PYTEST = (
-    "ends the process on import",
-    "exits on import, after a summary",
-    "ends the process at its end",
-    "patches the reports",
-    "patches the calls",
-    "patches a function's code",
-    "a thread that outlives",
-    "a child that goes on reporting",
-)
-
-
-@pytest.fixture(scope="module")
-def reports(sandbox: Sandbox) -> Mapping[str, SuiteReport]:
-    """All forgeries judged, two at a time: those always seen before a right solution, the others before a wrong one."""
-    solutions = {name: text + (RIGHT if name in ALWAYS_SEEN else WRONG) for name, text in FORGERIES.items()}
-    solutions |= {name: f"def double(x):\n    {body}\n" for name, body in FORGERIES_IN_A_CALL.items()}
-    with ThreadPoolExecutor(2) as pool:
-        return dict(
-            zip(solutions, pool.map(lambda text: judged(sandbox, text, wall_s=10), solutions.values()), strict=True)
-        )
-
-
-@pytest.mark.parametrize("name", [*FORGERIES, *FORGERIES_IN_A_CALL])
-def test_a_forgery_is_judged_failed_and_says_why(reports: Mapping[str, SuiteReport], name: str) -> None:
-    assert not reports[name].passed
-    assert reports[name].cause
-    assert reports[name].cause.message
-
-
-@pytest.mark.parametrize("name", ALWAYS_SEEN)
-def test_a_forgery_is_seen_even_where_the_solution_is_right(reports: Mapping[str, SuiteReport], name: str) -> None:
-    assert kind(reports[name]) == "untrusted_report"
-
-
-def test_the_forgeries_do_fool_pytest_on_its_own(sandbox: Sandbox) -> None:
-    command = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_solution.py")
-    jobs = [
-        Job(
-            command=command,
-            program={"solution.py": (FORGERIES[name] + WRONG).encode(), "test_solution.py": TESTS.encode()},
-            limits=Limits(wall_s=10),
-        )
-        for name in FOOLING_PYTEST
-    ]
-    ended = {name: done.exit_code for name, done in zip(FOOLING_PYTEST, sandbox.map(jobs, workers=2), strict=True)}
-    assert ended == dict.fromkeys(FOOLING_PYTEST, 0)
-
-
 def test_the_judged_process_cannot_read_the_nonce_s_holder(sandbox: Sandbox) -> None:
     solution = (
         "import os\ndef double(x):\n    parent = f'/proc/{os.getppid()}'\n"
-        "    for name in ('mem', 'environ', 'fd/0', 'fd/1'):\n"
+        "    for name in ('environ', 'fd/0', 'fd/1'):\n"
         "        try: open(f'{parent}/{name}', 'rb')\n"
         "        except PermissionError: continue\n"
         "        raise AssertionError(name)\n"

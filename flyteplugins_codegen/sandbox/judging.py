@@ -1,0 +1,275 @@
+"""The judge: a trusted process inside the sandbox that runs the checks, for which it asks the judged process.
+
+A part of the program that judges by values: standard library only, started as `python /app/judge.py`, which holds
+nothing but a call of `main`. On stdin come a nonce, the solution and the checks, as one text of plain data.
+
+The judged process is forked before anything is read, and the judge's memory is closed to it before the solution runs
+there: the solution can reach neither the checks nor the values that they expect, nor the judge's stdout. The checks run
+here. Where they call the solution they call a stub, which asks the judged process and makes of its answer new values
+of exact types (see `plain_data`); an object of the solution's own equals nothing. What was found goes to stdout once,
+sealed with the nonce, so that nobody else could have written it.
+"""
+
+from __future__ import annotations
+
+import _signal  # type: ignore[import-not-found]  # part of every Python; `signal` would cost each start 3 ms
+import builtins
+import os
+import sys
+from time import perf_counter
+
+TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, NoReturn, TypeAlias
+
+    from flyteplugins_codegen.sandbox import comparison, exchange, explaining, judged, plain_data
+    from flyteplugins_codegen.sandbox.plain_data import Tree
+    from flyteplugins_codegen.sandbox.stand_ins import Fault, Judge
+
+    Case: TypeAlias = tuple[str, Callable[[], None]]
+else:
+    import comparison
+    import exchange
+    import explaining
+    import judged
+    import plain_data
+    from stand_ins import Judge
+
+SEAL_BYTES = 16
+KILL = 9
+CUT_SHORT = 3  # not 0, with which the loss of a process to the memory limit would pass for nothing
+# Where a name that the checks do not import may come from, if the solution says that it has it from there too.
+KNOWN_MODULES = frozenset(
+    ("bisect", "cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools", "heapq", "itertools")
+) | {"json", "math", "numpy", "operator", "pandas", "random", "re", "statistics", "string", "typing"}
+ALIASES = {"np": "numpy", "pd": "pandas"}
+
+
+def main() -> NoReturn:
+    """Fork the judged process, then judge."""
+    questions, answers = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(questions[1])
+        os.close(answers[0])
+        judged.serve(questions[0], answers[1])
+    os.close(questions[0])
+    os.close(answers[1])
+    hide_memory()
+    judge(Judge(exchange.Link(answers[0], questions[1]), child), child)
+
+
+def hide_memory() -> None:
+    """Make /proc/<judge>/mem, fd and environ unreadable to the judged process, which runs as the same user."""
+    if sys.platform != "linux":
+        return
+    import _ctypes  # `ctypes` would cost each start 2 ms
+
+    set_dumpable = 4  # prctl(2): PR_SET_DUMPABLE
+    this_program: Any = None  # its libraries are open, the C library among them
+    prctl = _ctypes.dlsym(_ctypes.dlopen(this_program, 0), "prctl")
+    if _ctypes.call_function(prctl, (set_dumpable, 0, 0, 0, 0)) != 0:
+        raise OSError("the judge's memory cannot be closed to the solution: prctl(PR_SET_DUMPABLE, 0) failed")
+
+
+def judge(peer: Judge, child: int) -> NoReturn:
+    """Read the job, run its checks against the solution, and tell what was found."""
+    nonce, wall_s, solution, entry_point, checks = plain_data.read_text(_read_all(0))
+    report = Report(bytes.fromhex(nonce), peer, child)
+    report.begin(wall_s)
+    try:
+        plan = Plan(*checks)
+        cases = plan.prepare(peer, solution, entry_point)
+    except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends the judge but itself
+        report.close(_why_not(peer, error))
+    for name, run in cases:
+        report.run(name, run, plan.sources)
+    report.close(None)
+
+
+def _why_not(peer: Judge, error: BaseException) -> Fault:
+    """Why the checks could not begin."""
+    fault = peer.ended or peer.fault
+    if fault is not None:
+        return fault
+    if peer.last is not None and error is peer.last.error:
+        return explaining.raised_fault(peer.last)
+    if isinstance(error, NoEntryPointError):
+        return "missing_entry_point", "", str(error)
+    return "broken_tests", "", f"the checks cannot be run: {type(error).__name__}: {error}"
+
+
+def _read_all(descriptor: int) -> bytes:
+    chunks = []
+    while chunk := os.read(descriptor, 1 << 20):
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+class NoEntryPointError(Exception):
+    """The solution has nothing to call under the name that the checks call."""
+
+
+class Report:
+    """What was found, told once: when all cases have run, when they cannot be, or when their time is up."""
+
+    def __init__(self, nonce: bytes, peer: Judge, child: int) -> None:
+        self._nonce, self._peer, self._child = nonce, peer, child
+        self._stdout = os.dup(1)
+        os.dup2(2, 1)  # where the solution prints, the checks print too
+        self._cases: list[Tree] = []
+        self._running = ""
+        self._wall_s = 0.0
+
+    def begin(self, wall_s: float) -> None:
+        """Tell that all that judging needs is there, and begin to count the time."""
+        self._wall_s = wall_s
+        self._write(["begun"])
+        _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # it could only be the solution's
+        _signal.signal(_signal.SIGALRM, self._end_in_time)
+        _signal.setitimer(_signal.ITIMER_REAL, wall_s)
+
+    def run(self, name: str, run: Callable[[], None], sources: dict[str, str]) -> None:
+        """Run a case and take down what became of it; close where nothing more can be asked."""
+        peer = self._peer
+        peer.begin_case()
+        self._running = name
+        started = perf_counter()
+        error = _raised_by(run)
+        told: explaining.Failure = ("", "", "", "")
+        if error is not None or peer.fault or peer.ended:  # a check may have caught what must fail it
+            told = explaining.explain(peer, error, sources)
+        self._cases.append([name, *told, perf_counter() - started])
+        if peer.ended:
+            self.close(None)
+
+    def close(self, fault: Fault | None) -> NoReturn:
+        """Tell everything, and end both processes."""
+        _signal.signal(_signal.SIGALRM, _signal.SIG_IGN)
+        try:  # noqa: SIM105 - contextlib would cost each start 3 ms
+            os.killpg(self._child, KILL)
+        except OSError:  # it has ended, or has not even begun
+            pass
+        sys.stdout.flush()
+        self._write(["ended", self._peer.calls, self._cases, fault])
+        os._exit(CUT_SHORT if fault or self._peer.ended else 0)
+
+    def _end_in_time(self, *_: object) -> None:
+        asked = self._peer.last
+        what = explaining.call_text(asked) if asked and not asked.is_answered else self._running
+        where = f" while {what} was running" if what else ""
+        self.close(("timed_out", self._running, f"it had not ended after {self._wall_s:g} s{where}"))
+
+    def _write(self, record: list[Tree]) -> None:
+        text = plain_data.write_text(record)
+        rest = _seal(self._nonce, text) + b" " + text + b"\n"
+        while rest:
+            rest = rest[os.write(self._stdout, rest) :]
+
+
+def _raised_by(run: Callable[[], None]) -> BaseException | None:
+    try:
+        run()
+    except BaseException as error:  # noqa: BLE001 - whatever a check raises fails it
+        return error
+    return None
+
+
+def _seal(nonce: bytes, text: bytes) -> bytes:
+    try:
+        from _blake2 import blake2b  # `hashlib` would cost each start 3 ms
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b(text, key=nonce, digest_size=SEAL_BYTES).hexdigest().encode()
+
+
+class Plan:
+    """The checks, read but not yet run: `pairs`, or texts: a context, a source, and perhaps asserts.
+
+    `sources` has every text by the name that it is compiled under.
+    """
+
+    def __init__(self, texts: list[tuple[str, str]], pairs: Tree) -> None:
+        self.sources: dict[str, str] = dict(texts)
+        self._codes = [compile(text, name, "exec", dont_inherit=True) for name, text in texts]
+        self._pairs = pairs
+
+    def prepare(self, peer: Judge, solution: str, entry_point: str) -> Iterable[Case]:
+        """Load the solution and run what comes before the cases. Raises what either of them raises."""
+        origins, candidate = peer.load(solution, entry_point)
+        if candidate is None:
+            raise NoEntryPointError(f"the solution has nothing named {entry_point} that can be called")
+        if self._pairs is not None:
+            pairs, tolerances, from_json = self._pairs
+            return _pair_cases(peer, candidate, pairs, comparison.Rule(*tolerances, from_json=from_json))
+        names = _new_names()
+        context, source, *asserts = self._codes
+        exec(context, names)  # noqa: S102 - the checks are what is trusted here
+        for name in self._names_used() & origins.keys():
+            if name not in names and not hasattr(builtins, name):
+                names[name] = _known(name, origins[name]) or peer.maker(name)
+        names[entry_point] = candidate
+        exec(source, names)  # noqa: S102 - as above
+        if asserts:
+            return [(code.co_filename, _bound(exec, code, names)) for code in asserts]
+        check = names.get("check")
+        if not callable(check):
+            raise TypeError("they define no function check(candidate)")
+        return [("check", lambda: check(candidate))]
+
+    def _names_used(self) -> set[str]:
+        used: set[str] = set()
+        waiting = list(self._codes)
+        while waiting:
+            code = waiting.pop()
+            used.update(code.co_names)
+            waiting += [part for part in code.co_consts if type(part) is type(code)]
+        return used
+
+
+def _pair_cases(
+    peer: Judge, candidate: Callable[..., Any], pairs: list[tuple[Tree, Tree]], rule: comparison.Rule
+) -> Iterator[Case]:
+    def run(given: Tree, expected: Tree) -> None:
+        args, kwargs = _plain(given)
+        wanted = _plain(expected)  # read by itself: what a call changes in its arguments must not reach it
+        differing = comparison.difference(candidate(*args, **kwargs), wanted, rule)
+        if differing is not None and peer.last is not None:
+            raise explaining.wrong_pair(peer.last, wanted, differing)
+
+    for number, pair in enumerate(pairs, 1):
+        yield f"pair {number}", _bound(run, *pair)
+
+
+def _bound(function: Callable[..., None], *args: Any) -> Callable[[], None]:
+    """As `functools.partial`, which would cost each start 3 ms."""
+    return lambda: function(*args)
+
+
+def _plain(tree: Tree) -> Any:
+    return plain_data.Reader(_refuse, []).value(tree)
+
+
+def _refuse(_: Tree) -> Any:
+    raise plain_data.MalformedError("an object among the values of a pair")
+
+
+def _new_names() -> dict[str, Any]:
+    """The names of a new module, which classes that the checks define find as their own."""
+    module = type(sys)("checks")
+    sys.modules["checks"] = module
+    return vars(module)
+
+
+def _known(name: str, origin: str) -> Any:
+    """What a well-known library has under this name; the solution says only which."""
+    library = ALIASES.get(name, name)
+    if origin == library and library in KNOWN_MODULES:
+        return __import__(library)
+    public = origin.lstrip("_")  # `heapq.heappush` says that it is of `_heapq`
+    return getattr(__import__(public), name, None) if public in KNOWN_MODULES else None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,454 @@
+"""Plain data as JSON text and back: all that the judge and the judged process ever tell each other.
+
+One file, standard library only; it runs inside the sandbox, in both processes, and here, where jobs are made. What is
+read comes from a process that may send anything, so nothing is built but these values, each by its own exact type:
+
+    None bool int float complex str bytes bytearray list tuple dict set frozenset range slice, views of dicts, Ellipsis,
+    NotImplemented, built-in classes, Decimal, Fraction, date, time, datetime, timedelta, fixed time zones, deque,
+    OrderedDict, defaultdict, Counter, named tuples, numpy's arrays and scalars of numbers, texts and times
+
+Floats are exact (NaN, infinities, -0.0), ints of any size, texts with lone surrogates too, a dict's order and a list
+that stands in several places are kept. Where the writer allows it, an instance of a subclass is told by the value of
+the built-in below it: a `StrEnum` member as its text, a list with methods of its own as a list. What the subclass
+added, an equality above all, is lost, which is the point. A default factory that is no built-in class is lost as well.
+The NaN that is read is always `math.nan`, so that `[math.nan] == [math.nan]` holds as it does within one process.
+
+A scalar is written as JSON has it, anything else as `[name, ...]`. Mutable values are numbered in the order in which
+they begin, and `["=", number]` stands for one that came before: so cycles and shared parts pass, and what a call
+changed in its arguments is told by number.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+import sys
+from _operator import is_  # `operator` would cost each start 1 ms
+
+TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any, TypeAlias
+
+    Tree: TypeAlias = Any  # what JSON text holds: None, a bool, an int, a float, a text or a list of such
+    Values: TypeAlias = Sequence[Any]
+
+MAX_DEPTH = 100
+MAX_BYTES = 16 << 20
+MANY = 8
+LARGEST_INT = 1 << 63  # larger ones are written in hexadecimal: linear in time, and never too long to be read
+CONSTANTS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+SCALARS = frozenset((type(None), bool, float))
+BASES = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset)
+BUILTIN_CLASSES = {name: kind for name, kind in vars(builtins).items() if isinstance(kind, type)}
+NUMPY_KINDS = "biufcSUMm"
+
+
+class NotPlainError(Exception):
+    """A value cannot be told as plain data; the message says why."""
+
+
+class TooMuchError(NotPlainError):
+    """A value is plain data, and too large or too deep to be told."""
+
+
+class MalformedError(Exception):
+    """What was read is no plain data in this form."""
+
+
+# --- text -------------------------------------------------------------------------------------------------------------
+
+
+def write_text(tree: Tree) -> bytes:
+    """A tree as a line of ASCII. Raises TooMuchError."""
+    text = "".join(_encode(tree, 0)).encode("ascii")
+    if len(text) > MAX_BYTES:
+        raise TooMuchError(f"it takes more than {MAX_BYTES >> 20} MiB as text")
+    return text
+
+
+def read_text(data: bytes) -> Tree:
+    """The tree that a text holds. Raises MalformedError for any other text, however deep."""
+    try:
+        text = data.decode("ascii")
+        tree, end = _scan(text, 0)
+    except (ValueError, TypeError, KeyError, StopIteration, RecursionError) as error:
+        raise MalformedError(f"it is no text of this form: {type(error).__name__}") from None
+    if end != len(text):
+        raise MalformedError("something follows the text")
+    return tree
+
+
+def _refuse_object(_: object) -> Tree:
+    raise ValueError("an object")
+
+
+class _Reading:
+    """What json's scanner asks for: no objects, and the three constants."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = staticmethod(_refuse_object)
+    parse_float = float
+    parse_int = int
+    parse_constant = CONSTANTS.__getitem__
+    memo: dict[str, str] = {}  # noqa: RUF012  -- for the names in objects, which are refused
+
+
+def _open_json() -> tuple[Callable[[str, int], tuple[Tree, int]], Callable[[Tree, int], Iterable[str]]]:
+    """Json's scanner and encoder, straight from their C module where it is: `import json` would cost a start 5 ms."""
+    try:
+        import _json
+
+        parts: Any = (None, None, _json.encode_basestring_ascii, None, ":", ",", False, False, True)
+        reading: Any = _Reading
+        return _json.make_scanner(reading), _json.make_encoder(*parts)
+    except (ImportError, AttributeError, TypeError):  # an interpreter that has it otherwise, or not at all
+        import json
+
+        decoder: Any = json.JSONDecoder(object_pairs_hook=_refuse_object, parse_constant=CONSTANTS.__getitem__)
+        encoder = json.JSONEncoder(separators=(",", ":"))
+        return decoder.scan_once, lambda tree, _: encoder.iterencode(tree)
+
+
+_scan, _encode = _open_json()
+
+
+# --- the forms of values ----------------------------------------------------------------------------------------------
+
+
+class Form:
+    """How values of one type are taken apart and made again.
+
+    `parts` are the values that a value holds, None where it is not plain after all. `make` takes the parts that were
+    read. A mutable value has a `fill` too: it is made first, of the unread parts, and filled once they are read.
+    """
+
+    __slots__ = ("fill", "make", "parts")
+
+    def __init__(
+        self,
+        parts: Callable[[Any], Values | None],
+        make: Callable[[Values], Any],
+        fill: Callable[[Any, Values], None] | None = None,
+    ) -> None:
+        self.parts, self.make, self.fill = parts, make, fill
+
+
+def _replace_all(value: Any, parts: Values) -> None:
+    value[:] = parts
+
+
+def _set_items(value: dict[Any, Any], parts: Values) -> None:
+    value.clear()
+    for key, item in zip(parts[::2], parts[1::2], strict=True):
+        value[key] = item  # noqa: PERF403  -- `update` of a Counter adds
+
+
+def _set_elements(value: set[Any], parts: Values) -> None:
+    value.clear()
+    value.update(parts)
+
+
+def _items(value: dict[Any, Any]) -> list[Any]:
+    return [part for item in value.items() for part in item]
+
+
+def _of_module(module: str, name: str) -> Callable[[Values], Any]:
+    """Call a class of a module that is imported once it is needed."""
+
+    def make(parts: Values) -> Any:
+        return getattr(__import__(module), name)(*parts)
+
+    return make
+
+
+def _zone_parts(value: Any) -> Values | None:
+    """The parts of a moment; only a time zone that is fixed is plain."""
+    zone = value.tzinfo
+    if zone is not None and type_name(type(zone)) != "datetime.timezone":
+        return None
+    time = (value.hour, value.minute, value.second, value.microsecond, zone, value.fold)
+    return (value.year, value.month, value.day, *time) if hasattr(value, "year") else time
+
+
+def _moment(name: str) -> Callable[[Values], Any]:
+    def make(parts: Values) -> Any:
+        *positional, fold = parts
+        return getattr(__import__("datetime"), name)(*positional, fold=fold)
+
+    return make
+
+
+def _default_dict(parts: Values) -> Any:
+    name = parts[0]
+    return __import__("collections").defaultdict(BUILTIN_CLASSES[name] if name else None)
+
+
+def _default_dict_parts(value: Any) -> Values:
+    factory = value.default_factory
+    name = factory.__name__ if isinstance(factory, type) and BUILTIN_CLASSES.get(factory.__name__) is factory else None
+    return [name, *_items(value)]
+
+
+def _fill_deque(value: Any, parts: Values) -> None:
+    value.clear()
+    value.extend(parts[1:])
+
+
+def _array_parts(value: Any) -> Values | None:
+    """Of an array or a scalar of numpy: its type, its bytes, its shape."""
+    if value.dtype.kind not in NUMPY_KINDS:
+        return None
+    return (value.dtype.str, value.tobytes().hex(), *value.shape)
+
+
+def _array(parts: Values) -> Any:
+    numpy = __import__("numpy")
+    kind, data, *shape = parts
+    dtype = numpy.dtype(str(kind))
+    if dtype.kind not in NUMPY_KINDS:
+        raise MalformedError("an array of anything but numbers, texts or times")
+    return numpy.frombuffer(bytes.fromhex(data), dtype=dtype).reshape(shape).copy()
+
+
+def _fill_array(value: Any, parts: Values) -> None:
+    value[...] = _array(parts)
+
+
+IMMUTABLE = {
+    "complex": Form(lambda value: (value.real, value.imag), lambda parts: complex(*parts)),
+    "bytes": Form(lambda value: (value.hex(),), lambda parts: bytes.fromhex(parts[0])),
+    "tuple": Form(lambda value: value, tuple),
+    "frozenset": Form(tuple, frozenset),
+    "range": Form(lambda value: (value.start, value.stop, value.step), lambda parts: range(*parts)),
+    "slice": Form(lambda value: (value.start, value.stop, value.step), lambda parts: slice(*parts)),
+    "ellipsis": Form(lambda _: (), lambda _: ...),
+    "NotImplementedType": Form(lambda _: (), lambda _: NotImplemented),
+    "dict_keys": Form(tuple, lambda parts: dict.fromkeys(parts).keys()),
+    "dict_values": Form(tuple, lambda parts: dict(enumerate(parts)).values()),
+    "dict_items": Form(tuple, lambda parts: dict(parts).items()),
+    "decimal.Decimal": Form(lambda value: (str(value),), _of_module("decimal", "Decimal")),
+    "fractions.Fraction": Form(lambda value: (value.numerator, value.denominator), _of_module("fractions", "Fraction")),
+    "datetime.date": Form(lambda value: (value.year, value.month, value.day), _of_module("datetime", "date")),
+    "datetime.time": Form(_zone_parts, _moment("time")),
+    "datetime.datetime": Form(_zone_parts, _moment("datetime")),
+    "datetime.timedelta": Form(
+        lambda value: (value.days, value.seconds, value.microseconds), _of_module("datetime", "timedelta")
+    ),
+    "datetime.timezone": Form(lambda value: (value.utcoffset(None),), _of_module("datetime", "timezone")),
+    "numpy.generic": Form(_array_parts, lambda parts: _array(parts)[()]),
+}
+MUTABLE = {
+    "list": Form(lambda value: value, lambda _: [], _replace_all),
+    "dict": Form(_items, lambda _: {}, _set_items),
+    "set": Form(tuple, lambda _: set(), _set_elements),
+    "bytearray": Form(
+        lambda value: (value.hex(),),
+        lambda _: bytearray(),
+        lambda value, parts: _replace_all(value, bytes.fromhex(parts[0])),
+    ),
+    "collections.OrderedDict": Form(_items, lambda _: _of_module("collections", "OrderedDict")(()), _set_items),
+    "collections.Counter": Form(_items, lambda _: _of_module("collections", "Counter")(()), _set_items),
+    "collections.defaultdict": Form(
+        _default_dict_parts, _default_dict, lambda value, parts: _set_items(value, parts[1:])
+    ),
+    "collections.deque": Form(
+        lambda value: (value.maxlen, *value),
+        lambda parts: _of_module("collections", "deque")(((), parts[0])),
+        _fill_deque,
+    ),
+    "numpy.ndarray": Form(_array_parts, _array, _fill_array),
+}
+TEXT_FORMS = ("bytearray", "numpy.ndarray")  # whose parts are written anew each time
+
+
+def snapshot(value: Any) -> Values:
+    """What a numbered value holds, to be compared with what it holds later."""
+    return tuple(MUTABLE[type_name(type(value))].parts(value) or ())
+
+
+def has_changed(value: Any, before: Values) -> bool:
+    """Whether it holds other things than it did: other by identity, for an equal one can be of another type."""
+    now = snapshot(value)
+    if len(now) == len(before) and all(map(is_, now, before)):
+        return False
+    return now != before or type_name(type(value)) not in TEXT_FORMS
+
+
+def type_name(kind: type) -> str:
+    """`list` of a built-in, `collections.deque` of any other."""
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _is_named_tuple(kind: type) -> bool:
+    fields = getattr(kind, "_fields", None)
+    return kind.__bases__ == (tuple,) and type(fields) is tuple and all(type(field) is str for field in fields)
+
+
+def _named_tuple(parts: Values) -> Any:
+    name, fields, *values = parts
+    return __import__("collections").namedtuple(name, fields)(*values)
+
+
+def _is_numpy_scalar(kind: type) -> bool:
+    numpy = sys.modules.get("numpy")
+    return kind.__module__ == "numpy" and numpy is not None and issubclass(kind, numpy.generic)
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+class Writer:
+    """Turns values into trees.
+
+    `tell` is asked about what is not plain: it gives a tree, or raises NotPlainError. `numbered` are the mutable values
+    that both sides know by their places in it; those that are written are appended. `exactly`: an instance of a
+    subclass is not plain either.
+    """
+
+    def __init__(self, tell: Callable[[Any], Tree], numbered: list[Any], *, exactly: bool) -> None:
+        self._tell = tell
+        self._numbered = numbered
+        self._numbers = {id(value): number for number, value in enumerate(numbered)}
+        self._exactly = exactly
+
+    def tree(self, value: Any, depth: int = 0) -> Tree:
+        """The tree of a value. Raises NotPlainError."""
+        kind = type(value)
+        if kind in SCALARS:
+            return value
+        if kind is int:
+            return value if -LARGEST_INT < value < LARGEST_INT else ["int", hex(value)]
+        if kind is str:
+            return value if value.isascii() else _text_tree(value)
+        number = self._numbers.get(id(value))
+        if number is not None:
+            return ["=", number]
+        if depth > MAX_DEPTH:
+            raise TooMuchError(f"it is nested more than {MAX_DEPTH} levels deep")
+        return self._compound(value, kind, depth + 1)
+
+    def contents(self, value: Any) -> Values:
+        """What a numbered value holds now, as `Reader.refill` takes it."""
+        return self._trees(MUTABLE[type_name(type(value))].parts(value) or (), 1)
+
+    def _trees(self, parts: Values, depth: int) -> Values:
+        """The trees of many values: themselves, where they are all scalars."""
+        kinds = set(map(type, parts))
+        if kinds <= SCALARS or (len(parts) > MANY and _are_bare(parts, kinds)):
+            return parts
+        tree = self.tree
+        return [tree(part, depth) for part in parts]
+
+    def _compound(self, value: Any, kind: type, depth: int) -> Tree:
+        name = type_name(kind)
+        form = MUTABLE.get(name)
+        if form is not None:
+            self._numbers[id(value)] = len(self._numbered)
+            self._numbered.append(value)
+        else:
+            name = "numpy.generic" if _is_numpy_scalar(kind) else name
+            form = IMMUTABLE.get(name)
+        parts = form.parts(value) if form is not None else None
+        return self._special(value, kind, depth) if parts is None else [name, *self._trees(parts, depth)]
+
+    def _special(self, value: Any, kind: type, depth: int) -> Tree:
+        if isinstance(value, type) and BUILTIN_CLASSES.get(value.__name__) is value:
+            return ["class", value.__name__]
+        if _is_named_tuple(kind):
+            return ["named", kind.__name__, [*kind._fields], *self._trees(tuple(tuple.__iter__(value)), depth)]  # type: ignore[attr-defined]  # just seen
+        base = None if self._exactly else next((base for base in BASES if issubclass(kind, base)), None)
+        return self._tell(value) if base is None else self.tree(_as_base(value, base), depth)
+
+
+def _are_bare(parts: Values, kinds: set[type]) -> bool:
+    """Whether these need no tag; told at the speed of C, because tests have long lists of numbers and words."""
+    if kinds == {int}:
+        return bool(min(parts) > -LARGEST_INT and max(parts) < LARGEST_INT)
+    return kinds == {str} and all(map(str.isascii, parts))
+
+
+def _text_tree(value: str) -> Tree:
+    try:
+        value.encode()
+    except UnicodeEncodeError:  # JSON would join two lone surrogates that stand side by side
+        return ["str", value.encode("utf-32-le", "surrogatepass").hex()]
+    return value
+
+
+def _as_base(value: Any, base: type) -> Any:
+    """The value of the built-in below a subclass, whatever the subclass overrides."""
+    if base is complex:
+        return complex(float(value.real), float(value.imag))
+    if base is dict:
+        return dict(dict.items(value))
+    if base in (int, float, str):
+        return {int: int.__int__, float: float.__float__, str: str.__str__}[base](value)
+    return base(base.__iter__(value))  # type: ignore[attr-defined]  # the others all are containers
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+class Reader:
+    """Turns trees into values. `find` is given the trees whose names are not plain data's, such as `["object", 3]`.
+
+    `numbered` is as the writer's was when it began.
+    """
+
+    def __init__(self, find: Callable[[Tree], Any], numbered: list[Any]) -> None:
+        self._find = find
+        self._numbered = numbered
+
+    def value(self, tree: Tree) -> Any:
+        """The value of a tree. Raises MalformedError for one that no writer makes."""
+        try:
+            return self._value(tree, 0)
+        except MalformedError:
+            raise
+        except Exception as error:  # noqa: BLE001  -- the types say no to what they cannot be made of, each in its way
+            raise MalformedError(f"it is no plain data: {type(error).__name__}") from None
+
+    def refill(self, number: int, trees: Values) -> None:
+        """Give a numbered value its new contents. Raises MalformedError."""
+        try:
+            value = self._numbered[number]
+            fill = MUTABLE[type_name(type(value))].fill
+            fill(value, self._values(trees, 1))  # type: ignore[misc]  # every mutable form has one
+        except Exception as error:  # noqa: BLE001  -- as above
+            raise MalformedError(f"it is no change of an argument: {type(error).__name__}") from None
+
+    def _value(self, tree: Tree, depth: int) -> Any:
+        if type(tree) is not list:
+            return tree
+        if depth > MAX_DEPTH:
+            raise MalformedError("it is nested too deeply")
+        name, *trees = tree
+        form = MUTABLE.get(name)
+        if form is not None:
+            value = form.make(trees)
+            self._numbered.append(value)
+            form.fill(value, self._values(trees, depth + 1))  # type: ignore[misc]  # as above
+            return value
+        form = IMMUTABLE.get(name)
+        return self._special(name, trees, depth) if form is None else form.make(self._values(trees, depth + 1))
+
+    def _values(self, trees: Values, depth: int) -> Values:
+        if list not in set(map(type, trees)):
+            return trees
+        value = self._value
+        return [value(tree, depth) for tree in trees]
+
+    def _special(self, name: str, trees: Values, depth: int) -> Any:
+        if name == "=":
+            return self._numbered[trees[0]]
+        if name == "int":
+            return int(trees[0], 16)
+        if name == "str":
+            return bytes.fromhex(trees[0]).decode("utf-32-le", "surrogatepass")
+        if name == "class":
+            return BUILTIN_CLASSES[trees[0]]
+        if name == "named":
+            return _named_tuple((trees[0], trees[1], *self._values(trees[2:], depth + 1)))
+        return self._find([name, *trees])

@@ -1,0 +1,157 @@
+"""The parent of the judged process: it relays what the child tells and adds how the child really ended."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import CodeType
+    from typing import Any
+
+MAX_TEXT_CHARS = 8_000
+MAX_RELAYED_CHARS = 600_000
+MAX_LINE_BYTES = 10 * (2 * MAX_TEXT_CHARS + 4_000)  # a character is escaped by at most 10 bytes
+MAX_FORGED = 3
+MAX_KEPT_OUTPUT_BYTES = 16_384
+PATIENCE_S = 0.1
+
+
+def supervise(child: int, reports: int, output: int, go: int, compiled: Callable[[], Mapping[str, CodeType]]) -> None:
+    """Hand the child its program and the tests, relay what it tells until it has ended, then tell how it ended."""
+    import signal
+    from contextlib import suppress
+
+    nonce, tests = _given()
+    secret = os.urandom(32)
+    relay, kept = Relay(nonce, secret), bytearray()
+    program = marshal.dumps(([tests, secret], dict(compiled())))
+    relay.tell({"kind": "begun"})  # before the solution can be there: what fails from here on is not the environment
+    with suppress(BrokenPipeError), open(go, "wb") as file:
+        file.write(program)
+    status = _pump(child, {reports: relay.feed, output: kept.extend}, kept)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)
+    relay.close(os.waitstatus_to_exitcode(status), bytes(kept))
+
+
+def _given() -> tuple[str, bytes]:
+    """The nonce and the tests, of stdin."""
+    with open(0, "rb", closefd=False) as file:
+        nonce, _, tests = file.read().partition(b"\n")
+    return nonce.decode().strip(), tests
+
+
+def _pump(child: int, sinks: dict[int, Callable[[bytes], None]], kept: bytearray) -> int:
+    """Read until the child has ended and nothing more comes; a descendant that holds a pipe is not waited for long."""
+    import select
+    from time import monotonic
+
+    open_ends, status, deadline = set(sinks), None, 0.0
+    while open_ends and (status is None or monotonic() < deadline):
+        ready, _, _ = select.select(open_ends, (), (), PATIENCE_S)
+        for end in ready:
+            chunk = os.read(end, 65_536)
+            sinks[end](chunk)
+            del kept[MAX_KEPT_OUTPUT_BYTES // 2 : -MAX_KEPT_OUTPUT_BYTES // 2]
+            open_ends -= set() if chunk else {end}
+        if status is None:
+            ended, code = os.waitpid(child, os.WNOHANG)
+            status, deadline = (code, monotonic() + PATIENCE_S) if ended else (None, 0.0)
+    return os.waitpid(child, 0)[1] if status is None else status
+
+
+class Relay:
+    """Turns the child's sealed lines into JSON lines marked with the nonce. What is not sealed is told as forged.
+
+    A test that came to its end says so by a token that only this secret makes (`rewriting.token_for`); which tests did
+    is added to the record of the test in which they said so, and so is how many assertions had failed by then.
+    """
+
+    def __init__(self, nonce: str, secret: bytes) -> None:
+        self._nonce, self._secret = nonce, secret
+        self._seal: Any = None
+        self._expected = self._forged = 0
+        self._rest = b""
+        self._left = MAX_RELAYED_CHARS
+        self._confirmed: list[str] = []
+        self._failed_assertions = 0
+
+    def feed(self, chunk: bytes) -> None:
+        """Take what came through the channel; a line may come in parts."""
+        lines = (self._rest + chunk).split(b"\n")
+        self._rest = lines.pop()
+        for line in lines:
+            self._take(line)
+        if len(self._rest) > MAX_LINE_BYTES:
+            self._tell_forged(self._rest)
+            self._rest = b""
+
+    def close(self, status: int, output: bytes) -> None:
+        """Tell how the child ended, and how many lines were not its plugin's."""
+        text = output.decode(errors="replace")
+        self.tell({"kind": "exit", "status": status, "forged": self._forged, "output": text})
+
+    def tell(self, record: dict[str, Any]) -> None:
+        """Write one record to the judge, with long texts left out once too many have been told."""
+        import json
+
+        text = json.dumps(record)
+        if len(text) > self._left:
+            text = json.dumps({key: value for key, value in record.items() if key not in ("message", "traceback")})
+        self._left -= len(text)
+        sys.stdout.write(f"{self._nonce} {text}\n")
+        sys.stdout.flush()
+
+    def _take(self, line: bytes) -> None:
+        from hashlib import blake2b
+
+        if self._seal is None:
+            self._seal = blake2b(key=bytes.fromhex(line.decode()), digest_size=16)
+            return
+        fields = self._unsealed(line)
+        if fields is None:
+            self._tell_forged(line)
+            return
+        self._expected += 1
+        kind, *values = fields
+        self._receive(kind, dict(zip(values[::2], values[1::2], strict=True)))
+
+    def _receive(self, kind: str, record: dict[str, Any]) -> None:
+        if kind == "confirmed":
+            self._confirm(record["name"], record["token"])
+            return
+        if kind == "assertion_failed":
+            self._failed_assertions += 1
+            return
+        if kind == "started":
+            self._confirmed, self._failed_assertions = [], 0
+        if kind == "finished":
+            record |= {"confirmed": self._confirmed, "failed_assertions": self._failed_assertions}
+        self.tell({"kind": kind, **record})
+
+    def _confirm(self, name: str, token: str) -> None:
+        from hashlib import blake2b
+
+        if token != blake2b(name.encode(), key=self._secret, digest_size=16).hexdigest():
+            self.tell({"kind": "tampered", "text": "a test was told to have come to its end by what did not know it"})
+        elif name not in self._confirmed:
+            self._confirmed.append(name)
+
+    def _unsealed(self, line: bytes) -> list[str] | None:
+        """A sealed line's fields; None for any other, of which nothing else is looked at before its seal."""
+        sealed, _, body = line.partition(b"\t")
+        seal = self._seal.copy()
+        seal.update(body)
+        number, *fields = body.split(b"\t")
+        if sealed != seal.hexdigest().encode() or number != str(self._expected).encode():
+            return None
+        return [field.decode("unicode_escape") for field in fields]
+
+    def _tell_forged(self, line: bytes) -> None:
+        self._forged += 1
+        if self._forged <= MAX_FORGED:
+            self.tell({"kind": "forged", "text": line[:200].decode("ascii", "replace")})

@@ -1,0 +1,249 @@
+"""Compiles the tests so that each says itself that it came to its end, in a way that nothing else can.
+
+Into the body of each test function, and before each of its own `return`s, goes a call of `confirm` with the test's name
+and a token that only the supervisor's secret makes; before each `raise AssertionError` of its own, a call of `failed`;
+in the place of a comparison, a call of `same` and the like, which see through an object that is equal to everything.
+These functions and the tokens are *constants* of the compiled code: no name leads to them, and reading the constants of
+code raises an audit event. Pytest has rewritten the assertions before, and every line number stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from _blake2 import blake2b
+from os import urandom
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from types import CodeType
+    from typing import Any, Final, TypeAlias, TypeVar
+
+    Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
+    Node = TypeVar("Node", bound=ast.AST)
+
+FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+SCOPES: Final = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
+EXPECTING: Final = frozenset(("raises", "suppress", "assertRaises", "assertRaisesRegex", "fails"))
+COMPARING: Final = {ast.Eq: "same", ast.NotEq: "differ", ast.In: "within", ast.NotIn: "without"}
+
+
+def token_for(name: str, secret: bytes) -> str:
+    """The token of the test function of this name, `TestA::test_b`; the relay makes the same."""
+    return blake2b(name.encode(), key=secret, digest_size=16).hexdigest()
+
+
+def imported_modules(tree: ast.Module) -> tuple[str, ...]:
+    """The modules that the tests import by name, wherever they do."""
+    found: dict[str, None] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= dict.fromkeys(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found[node.module] = None
+    return tuple(name for name in found if name.partition(".")[0] != "solution")
+
+
+def patched_names(tree: ast.Module) -> frozenset[str]:
+    """The names that the tests may replace themselves: attributes that they assign, globals, and names in strings."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr)
+        elif isinstance(node, ast.Global):
+            found.update(node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value.rpartition(".")[2])
+        elif isinstance(node, ast.keyword) and node.arg:  # patch.multiple(module, name=...)
+            found.add(node.arg)
+    return frozenset(found)
+
+
+def compile_tests(tree: ast.Module, path: str, secret: bytes, calls: Mapping[str, Any]) -> tuple[CodeType, set[int]]:
+    """The code of the tests, and the ids of all code in it that holds a token. Changes the tree.
+
+    `calls` are `confirm`, `failed`, `same`, `differ`, `within`, `without`, `pair`, `plain`, `sound` and, for what
+    stands in the tests' own bodies, `own`: its arguments are the name of one of the others and the operands.
+    """
+    from _pytest.assertion.rewrite import rewrite_asserts
+
+    rewrite_asserts(tree, b"", path)
+    unlike = urandom(16).hex()
+    marks = {name: f"{name}:{unlike}" for name in calls}  # constants until the code is made
+    for function, name in list(_test_functions(tree.body)):
+        if not _is_generator(function):
+            _confirm_ends(function, name, token_for(name, secret), marks)
+            _tell_failures(function.body, marks["failed"])
+    own = {id(node) for function, _ in _test_functions(tree.body) for node in _own_nodes(function)}
+    _replace_comparisons(tree, own, marks)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # a constant is called
+        code = compile(tree, path, "exec", dont_inherit=True, optimize=0)
+    holding: set[int] = set()
+    return _filled(code, {marks[name]: call for name, call in calls.items()}, calls["confirm"], holding), holding
+
+
+def _test_functions(body: Iterable[ast.AST], prefix: str = "") -> Iterator[tuple[Function, str]]:
+    """Each test function of the module and of its classes with its name, those in `if` and `try` blocks included."""
+    for node in body:
+        if isinstance(node, FUNCTIONS):
+            if node.name.startswith("test"):
+                yield node, prefix + node.name
+        elif isinstance(node, ast.ClassDef):
+            yield from _test_functions(node.body, f"{prefix}{node.name}::")
+        else:
+            yield from _test_functions(ast.iter_child_nodes(node), prefix)
+
+
+def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function, without those of the functions and classes in it."""
+    for node in ast.iter_child_nodes(function):
+        yield node
+        if not isinstance(node, SCOPES):
+            yield from _own_nodes(node)
+
+
+def _is_generator(function: Function) -> bool:
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for node in _own_nodes(function))
+
+
+def _call(mark: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Constant(mark), list(arguments), [])
+
+
+def _placed(node: Node, place: ast.AST) -> Node:
+    """The node, with the line of another for all in it that has none."""
+    for each in ast.walk(node):
+        if isinstance(each, (ast.expr, ast.stmt)) and not hasattr(each, "lineno"):
+            ast.copy_location(each, place)
+    return node
+
+
+def _confirm_ends(function: Function, name: str, token: str, marks: Mapping[str, str]) -> None:
+    def confirming() -> ast.Call:
+        return _call(marks["confirm"], ast.Constant(name), ast.Constant(token))
+
+    for node in list(_own_nodes(function)):
+        if isinstance(node, ast.Return):
+            value = node.value or ast.Constant(None)
+            both = ast.Tuple([value, confirming()], ast.Load())  # the value first, as it would be
+            node.value = _placed(ast.Subscript(both, ast.Constant(0), ast.Load()), node)
+    last = function.body[-1]
+    function.body.append(_placed(ast.Expr(confirming()), last))
+
+
+def _tell_failures(body: list[ast.stmt], mark: str) -> None:
+    """Put the call before each `raise AssertionError(...)` that nothing in the test itself expects."""
+    for index, node in reversed(list(enumerate(body))):
+        if _raises_assertion(node):
+            body.insert(index, _placed(ast.Expr(_call(mark)), node))
+        elif not isinstance(node, SCOPES):
+            for inner in _inner_bodies(node):
+                _tell_failures(inner, mark)
+
+
+def _raises_assertion(node: ast.stmt) -> bool:
+    raised = node.exc if isinstance(node, ast.Raise) else None
+    return isinstance(raised, ast.Call) and isinstance(raised.func, ast.Name) and raised.func.id == "AssertionError"
+
+
+def _inner_bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """The blocks of a statement, but those in which the test itself expects or takes an exception."""
+    expects = isinstance(node, (ast.With, ast.AsyncWith)) and any(_is_expecting(item) for item in node.items)
+    takes = bool(getattr(node, "handlers", ()))
+    if not expects and not takes:
+        yield from (field for name, field in ast.iter_fields(node) if name in ("body", "finalbody"))
+    yield from (field for name, field in ast.iter_fields(node) if name == "orelse")
+    for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+        yield part.body
+
+
+def _is_expecting(item: ast.withitem) -> bool:
+    called = item.context_expr
+    return isinstance(called, ast.Call) and _last_name(called.func) in EXPECTING
+
+
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _replace_comparisons(tree: ast.AST, own: set[int], marks: Mapping[str, str]) -> None:
+    """Put calls where operands are compared; `own` are the ids of the nodes that stand in a test's own body."""
+
+    def called(node: ast.expr, kind: str, *operands: ast.expr) -> ast.Call:
+        if id(node) in own:
+            return _placed(_call(marks["own"], ast.Constant(kind), *operands), node)
+        return _placed(_call(marks[kind], *operands), node)
+
+    def replaced(node: Any) -> Any:
+        if isinstance(node, ast.AST):
+            _replace_in(node, replaced)
+        if isinstance(node, ast.Compare) and (kind := _comparison(node)):
+            return called(node, kind, node.left, node.comparators[0])
+        if isinstance(node, ast.Call):
+            _replace_arguments(node, called)
+        return node
+
+    _replace_in(tree, replaced)
+
+
+def _replace_in(tree: ast.AST, replaced: Callable[[Any], Any]) -> None:
+    for name, field in ast.iter_fields(tree):
+        if isinstance(field, list):
+            field[:] = [replaced(each) for each in field]
+        else:
+            setattr(tree, name, replaced(field))
+
+
+def _replace_arguments(node: ast.Call, called: Callable[..., ast.Call]) -> None:
+    """Put calls round the arguments of what asserts, of `isinstance` and of functions that are looked up in something.
+
+    An argument is evaluated after the function was looked up and before it is called.
+    """
+    name, has_two = _last_name(node.func), len(node.args) > 1 and not _is_starred(*node.args[:2])
+    if name.startswith("assert") and has_two:
+        both = called(node, "pair", *node.args[:2])
+        node.args[:2] = [_placed(ast.Starred(both, ast.Load()), node)]
+    elif name == "isinstance" and has_two:
+        node.args[0] = called(node, "plain", node.args[0])
+    elif node.args and not _is_starred(node.args[-1]) and _is_looked_up(node.func):
+        node.args[-1] = called(node, "sound", node.args[-1])
+
+
+def _is_starred(*nodes: ast.expr) -> bool:
+    return any(isinstance(node, ast.Starred) for node in nodes)
+
+
+def _is_looked_up(function: ast.expr) -> bool:
+    """Whether it is an attribute, or one to which pytest has given a name of its own, and not pytest's own helper."""
+    if isinstance(function, ast.Name):
+        return function.id.startswith("@py_assert")
+    root = function
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return isinstance(function, ast.Attribute) and not (isinstance(root, ast.Name) and root.id.startswith("@py"))
+
+
+def _comparison(node: ast.Compare) -> str:
+    """The name of the call for a comparison; none for a chain, and none for those that pytest's explanations make."""
+    right = node.comparators[0]
+    explaining = isinstance(right, ast.Call) and _last_name(right.func) == "locals"
+    return "" if len(node.ops) > 1 or explaining else COMPARING.get(type(node.ops[0]), "")
+
+
+def _filled(code: CodeType, values: Mapping[str, Any], confirm: Callable[..., None], holding: set[int]) -> CodeType:
+    """The code with what the marks stand for as its constants."""
+    inner = type(code)
+    constants = tuple(
+        _filled(each, values, confirm, holding)
+        if isinstance(each, inner)
+        else values.get(each, each)
+        if isinstance(each, str)
+        else each
+        for each in code.co_consts
+    )
+    made = code.replace(co_consts=constants)
+    if any(each is confirm for each in constants):
+        holding.add(id(made))
+    return made

@@ -1,0 +1,131 @@
+"""From what a judge inside a sandbox told to a verdict, with the cause that a repair needs."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, cast, get_args
+
+from flyteplugins_codegen.errors import SandboxError
+from flyteplugins_codegen.models.report import Cause, CauseKind, TestOutcome, ValuesReport
+from flyteplugins_codegen.sandbox.contract import Execution, Limits
+from flyteplugins_codegen.sandbox.failure_text import decoded, failure_text
+from flyteplugins_codegen.sandbox.limit_causes import limit_cause
+from flyteplugins_codegen.sandbox.plain_data import read_text
+from flyteplugins_codegen.sandbox.python_errors import missing_module_cause
+from flyteplugins_codegen.sandbox.signal_names import signal_name
+
+if TYPE_CHECKING:
+    from flyteplugins_codegen.sandbox.plain_data import Tree
+
+_SEAL_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Everything that the judge told: `causes` are by the names of the cases that failed, `fault` ended all of them."""
+
+    has_begun: bool = False
+    has_ended: bool = False
+    calls: int = 0
+    cases: tuple[TestOutcome, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    fault: Cause | None = None
+
+
+def judge_values(execution: Execution, nonce: str, names: Sequence[str], limits: Limits) -> ValuesReport:
+    """The verdict on an execution that was to run the cases of these names. Raises SandboxError."""
+    if execution.status == "sandbox_error":
+        raise SandboxError(f"the sandbox failed while it judged by values: {execution.message}")
+    told = _read(execution.stdout, nonce)
+    _check_environment(told, execution)
+    there = {case.name: case for case in told.cases}
+    cases = tuple(there.get(name) or TestOutcome(name=name, outcome="missing") for name in names)
+    running = next((case.name for case in cases if case.outcome == "missing"), "")
+    return ValuesReport(
+        cases=cases,
+        output=decoded(execution.stderr, execution.stderr_cut),
+        cause=limit_cause(execution, limits, running) or _cause(told, cases, execution),
+        wall_s=execution.wall_s,
+        cpu_s=execution.cpu_s,
+        isolation=execution.isolation,
+    )
+
+
+def _read(stdout: bytes, nonce: str) -> Told:
+    """What the sealed lines say; anything else on stdout is nobody's word and is left out."""
+    told = Told()
+    for line in stdout.split(b"\n"):
+        seal, _, text = line.partition(b" ")
+        expected = hashlib.blake2b(text, key=bytes.fromhex(nonce), digest_size=_SEAL_BYTES).hexdigest().encode()
+        if hmac.compare_digest(seal, expected):
+            told = _ended(*read_text(text))
+    return told
+
+
+def _ended(kind: str, calls: int = 0, cases: Sequence[Tree] = (), fault: Tree = None) -> Told:
+    return Told(
+        has_begun=True,
+        has_ended=kind == "ended",
+        calls=calls,
+        cases=tuple(_outcome(*case) for case in cases),
+        causes=tuple(_failure(kind, subject or name, text) for name, kind, subject, text, *_ in cases if kind),
+        fault=_failure(*fault) if fault else None,
+    )
+
+
+def _outcome(name: str, kind: str, _: str, message: str, traceback: str, duration_s: float) -> TestOutcome:
+    return TestOutcome(
+        name=name,
+        outcome="failed" if kind else "passed",
+        message=failure_text(message),
+        traceback=failure_text(traceback),
+        duration_s=duration_s,
+    )
+
+
+def _failure(kind: str, subject: str, message: str) -> Cause:
+    if kind not in get_args(CauseKind):
+        raise SandboxError(
+            f"the judge inside told of {kind!r}, which is no cause; it is of another version than we are"
+        )
+    text = failure_text(message)
+    missing = missing_module_cause(subject, text) if kind == "missing_module" else None
+    kind = "exception" if kind == "missing_module" else kind
+    return missing or Cause(kind=cast("CauseKind", kind), subject=subject, message=text)
+
+
+def _cause(told: Told, cases: Sequence[TestOutcome], execution: Execution) -> Cause | None:
+    if not told.has_ended:
+        return Cause(kind="untrusted_report", message=f"the judge was kept from its verdict: {_ending(execution)}")
+    if told.fault is not None:
+        return told.fault
+    if told.causes:
+        return _first_of(told.causes, [case.name for case in cases if case.outcome != "passed"])
+    if not told.calls:
+        return Cause(kind="nothing_ran", message="the checks ran, and called nothing of the solution's")
+    return None
+
+
+def _first_of(causes: Sequence[Cause], failed: Sequence[str]) -> Cause:
+    """The first failure, and the names of the others."""
+    others = f"\n{len(failed) - 1} more did not pass: {', '.join(failed[1:])}" if len(failed) > 1 else ""
+    return causes[0].model_copy(update={"message": failure_text(causes[0].message + others)})
+
+
+def _ending(execution: Execution) -> str:
+    if execution.signal is not None:
+        return f"its process was ended by {signal_name(execution.signal)}"
+    return f"its process ended with status {execution.exit_code}"
+
+
+def _check_environment(told: Told, execution: Execution) -> None:
+    """Tell an interpreter that could not even start the judge from a solution that fails.
+
+    A judge that the solution ended has ended by a signal, and one that could not start by a status of its own.
+    """
+    if not told.has_begun and execution.status == "exited" and execution.exit_code:
+        said = decoded(execution.stderr, execution.stderr_cut)
+        raise SandboxError(f"the judge did not start (status {execution.exit_code}): {said}")

@@ -1,0 +1,80 @@
+"""Suites to be judged: a solution, right and wrong, its tests, and how they are judged."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from flyteplugins_codegen.models.environment import InstalledEnvironment
+from flyteplugins_codegen.models.report import SuiteOrigin, SuiteReport
+from flyteplugins_codegen.sandbox.contract import Job, Limits, Sandbox
+from flyteplugins_codegen.sandbox.suite import SuiteJob, run_suite, run_suites
+from flyteplugins_codegen.source.declared_tests import declared_tests
+
+RIGHT = "def double(x):\n    return 2 * x\n"
+WRONG = "def double(x):\n    return 3 * x\n"
+TESTS = """
+import pytest
+from solution import double
+
+def test_zero():
+    assert double(0) == 0
+
+@pytest.mark.parametrize("x", [1, 2])
+def test_some(x):
+    assert double(x) == 2 * x
+
+class TestMore:
+    def test_negative(self):
+        assert double(-1) == -2
+"""
+
+
+def environment_with(folder: Path, *packages: str) -> InstalledEnvironment:
+    """An environment of this interpreter's with packages installed, and compiled once, as a layer is."""
+    from uv import find_uv_bin
+
+    command = [find_uv_bin(), "pip", "install", "--quiet", "--compile-bytecode", "--target", str(folder)]
+    subprocess.run([*command, "--python", sys.executable, *packages], check=True)
+    python = os.path.realpath(sys.executable)
+    return InstalledEnvironment(python=python, site_packages=(str(folder),), digest=folder.parent.name)
+
+
+def suite_job(solution: str, tests: str = TESTS, origin: SuiteOrigin = "generated", wall_s: float = 20) -> SuiteJob:
+    """One run of a suite, with the tests that its text declares."""
+    limits = Limits(wall_s=wall_s)
+    return SuiteJob(solution=solution, tests=tests, expected=declared_tests(tests), origin=origin, limits=limits)
+
+
+def judged(
+    sandbox: Sandbox, solution: str, tests: str = TESTS, origin: SuiteOrigin = "generated", wall_s: float = 20
+) -> SuiteReport:
+    """The report on one suite."""
+    return run_suite(sandbox, suite_job(solution, tests, origin, wall_s))
+
+
+def all_judged(sandbox: Sandbox, jobs: Mapping[str, SuiteJob]) -> dict[str, SuiteReport]:
+    """The reports on many suites, by name."""
+    return dict(zip(jobs, run_suites(sandbox, jobs.values()), strict=True))
+
+
+def kind(report: SuiteReport) -> str:
+    """The kind of the cause; `passed` where there is none."""
+    return report.cause.kind if report.cause else "passed"
+
+
+def statuses_of_pytest(sandbox: Sandbox, jobs: Mapping[str, SuiteJob]) -> dict[str, int | None]:
+    """What pytest itself ends with, run on the same files without a judge: 0 for what fools it."""
+    command = ("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_solution.py")
+    plain = [
+        Job(
+            command=command,
+            program={"solution.py": job.solution.encode(), "test_solution.py": job.tests.encode()},
+            limits=job.limits,
+        )
+        for job in jobs.values()
+    ]
+    return {name: done.exit_code for name, done in zip(jobs, sandbox.map(plain), strict=True)}
