@@ -23,6 +23,16 @@ def test_a_block_knows_its_lines_fences_included() -> None:
     assert [(block.first_line, block.last_line, block.closed) for block in blocks] == [(3, 5, True), (7, 9, False)]
 
 
+def test_blocks_of_json_have_all_of_its_lines_and_a_cut_off_one_is_not_closed() -> None:
+    block = only('\n{\n"code": "x = 1\\ny = 2"\n}\n')
+    assert (block.code, block.first_line, block.last_line) == ("x = 1\ny = 2", 1, 5)
+    assert not only('{"code": "x = 1\\ny').closed
+
+
+def test_thinking_before_a_reply_does_not_move_its_lines() -> None:
+    assert only("<think>\n```py\nx\n</think>\n```py\ny = 1\n```").first_line == 5
+
+
 def test_a_block_is_frozen_hashable_and_picklable() -> None:
     block = only('```python title="x.py"\nx = 1\n```')
     with pytest.raises(dataclasses.FrozenInstanceError):
