@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.sandbox import views
 from flyteplugins_codegen.sandbox.antechamber import UNPRIVILEGED_UID, Antechamber
 from flyteplugins_codegen.sandbox.cgroups import Cgroup, CgroupRoots
@@ -23,7 +22,7 @@ from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Executio
 from flyteplugins_codegen.sandbox.ending import failure_message
 from flyteplugins_codegen.sandbox.folders import make_folder
 from flyteplugins_codegen.sandbox.held import HeldJob
-from flyteplugins_codegen.sandbox.inputs import Files, is_readable
+from flyteplugins_codegen.sandbox.inputs import Files, require_readable
 from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
 from flyteplugins_codegen.sandbox.launch import START_S, Launch, open_pipe
 from flyteplugins_codegen.sandbox.pool import run_all
@@ -139,9 +138,7 @@ class Bubblewrap:
     def _forked(self, workers: WarmWorkers, job: Job) -> Execution | None:
         with self._group(job) as group:
             rights = Rights(render_rlimits(job.limits, _layers(group)), self._filter(group) or b"")
-            with workers.held(job, rights) as held:
-                if held and group:
-                    group.add(held.first)
+            with workers.held(job, rights, group) as held:
                 execution = held.run(group, self._folder / "outputs") if held else None
             return replace(execution, isolation=(*self._isolation(group), "warm")) if execution else None
 
@@ -200,20 +197,10 @@ def _layers(group: Cgroup | None) -> tuple[str, ...]:
 
 def _open_antechamber(stack: ExitStack, binary: Binary, interpreter: Interpreter) -> Antechamber:
     for folder in interpreter.packages:
-        _require_readable(folder)
+        require_readable(folder)
     chamber = Antechamber((binary.folder, *interpreter.folders, *interpreter.packages))
     stack.callback(chamber.close)
     return chamber
-
-
-def _require_readable(folder: Path) -> None:
-    """Raise SandboxError where the job's user could not read this folder. Only its first level is looked at."""
-    for path in (folder, *folder.iterdir()):
-        if not path.name.startswith(".") and not is_readable(path):  # an installer's lock may be its own
-            raise SandboxError(
-                f"from root, a sandboxed job runs as another user, and {path} is closed to others; "
-                f"chmod -R o+rX {folder}, or start as a user other than root"
-            )
 
 
 def _may_drop_root() -> bool:

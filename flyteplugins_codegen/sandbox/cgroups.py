@@ -74,11 +74,6 @@ class Cgroup:
         """The processor time that was used up to now; None where it is not counted."""
         return next((used for group in self._groups if (used := group.cpu_s()) is not None), None)
 
-    def kill(self) -> None:
-        """Kill every process of the job."""
-        for group in self._groups:
-            group.kill()
-
     def close(self) -> None:
         """End what still runs of the job, and remove its groups."""
         for group in self._groups:
@@ -107,7 +102,7 @@ class CgroupRoots:
 
 @cache
 def find_cgroups() -> CgroupRoots | None:
-    """Where groups can be made; None where nowhere. Tried once for each process, in some milliseconds."""
+    """Where groups can be made; None where nowhere. Tried once for each process, in some hundredths of a second."""
     places = [place for place in _places(read_hierarchies()) if _works(place)]
     for place in places:
         _sweep(place)

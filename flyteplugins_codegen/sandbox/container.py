@@ -23,7 +23,7 @@ from flyteplugins_codegen.sandbox.container_settings import Settings, encode
 from flyteplugins_codegen.sandbox.container_trial import Trial, container_name, put_reaper
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, Everything, Execution, Job, Limits
 from flyteplugins_codegen.sandbox.ending import describe
-from flyteplugins_codegen.sandbox.folders import make_folder
+from flyteplugins_codegen.sandbox.folders import make_folder, open_to_all
 from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
 from flyteplugins_codegen.sandbox.launch import START_S
 from flyteplugins_codegen.sandbox.pool import run_all
@@ -81,6 +81,8 @@ class Container:
         (etc / "resolv.conf").touch()
         if self._filter:
             (environment / _FILTER).write_bytes(self._filter)
+        for folder in (environment, etc):
+            open_to_all(folder)
         seen = package_places(self._interpreter)
         return [
             Mount(environment, str(ENVIRONMENT)),

@@ -24,6 +24,7 @@ _READ_BYTES = 1 << 18
 _WRITE_BYTES = 1 << 16
 _ERRORS_BYTES = 1 << 16
 _LAST_WORDS_S = 10.0
+_LONGEST_WAIT_S = 3600.0  # what a system takes as a time-out is bounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,11 @@ class Talk:
         """`opening` is what the container is told first, as soon as it listens."""
         self._process = process
         self._untold = memoryview(opening)
-        self._input, output, errors = _pipes(process)
-        self._output = output.fileno()
+        self._input, self._output, errors = _pipes(process)
         self._errors = Stream(errors.fileno(), _ERRORS_BYTES)
         self._read = bytearray()
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._output, selectors.EVENT_READ)
+        self._selector.register(self._output.fileno(), selectors.EVENT_READ)
         self._selector.register(self._errors.descriptor, selectors.EVENT_READ)
         os.set_blocking(self._input.fileno(), False)
         self._selector.register(self._input.fileno(), selectors.EVENT_WRITE)
@@ -80,13 +80,14 @@ class Talk:
             self._input.close()
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening. An engine that still has something to say of the job must not wait for a listener."""
         self.let_go()
         self._selector.close()
+        self._output.close()
 
     def _wait(self, deadline: float) -> bool:
         """Read on. False when the deadline has passed; raises TalkEndedError at the end."""
-        if self._output not in self._selector.get_map():
+        if self._output.fileno() not in self._selector.get_map():
             raise TalkEndedError(f"the container has ended: {self._last_words()}")
         if time.monotonic() >= deadline:
             return False
@@ -103,13 +104,13 @@ class Talk:
         return errors_in(self._errors.kept.decode(errors="replace")) or f"exit status {self.exit_status}"
 
     def _step(self, deadline: float) -> None:
-        for key, _ in self._selector.select(max(0.0, deadline - time.monotonic())):
+        for key, _ in self._selector.select(min(max(0.0, deadline - time.monotonic()), _LONGEST_WAIT_S)):
             if not self._act_on(key.fd):
                 self._selector.unregister(key.fd)
 
     def _act_on(self, descriptor: int) -> bool:
         """Read or write what is possible now; False when there will be no more."""
-        if descriptor == self._output:
+        if descriptor == self._output.fileno():
             return self._take()
         if descriptor == self._errors.descriptor:
             return self._errors.take()
@@ -123,7 +124,7 @@ class Talk:
         return bool(self._untold)
 
     def _take(self) -> bool:
-        chunk = os.read(self._output, _READ_BYTES)
+        chunk = os.read(self._output.fileno(), _READ_BYTES)
         self._read += chunk
         return bool(chunk)
 

@@ -22,7 +22,7 @@ entries are opened without following links and without blocking, and whatever br
 
 from __future__ import annotations
 
-# ruff: noqa: PTH123, PERF203 - this program stands alone and starts fast: no pathlib; its loops wait for processes
+# ruff: noqa: PTH123, PERF203, SIM105 - this program stands alone and starts fast: no pathlib, no contextlib
 import ctypes
 import json
 import os
@@ -45,6 +45,7 @@ _DEEPEST = 32
 _CHUNK_BYTES = 1 << 16
 _LENGTH_BYTES = 8
 _TICK_S = 0.2  # how often a limit on CPU time is compared with what was used
+_LONGEST_WAIT_S = 3600.0  # what a system takes as a time-out is bounded
 _GRACE_S = 60.0  # how long after its time a job is ended without being told to
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _FILTER = 4, 22, 2
@@ -92,7 +93,8 @@ def run() -> int:
     _send(b"D", json.dumps(job.watch()).encode())
     _send_outputs(settings)
     _send(b"Z")
-    os.read(0, 1)  # so that nothing is lost on its way out
+    while os.read(0, 1):  # so that nothing is lost on its way out
+        pass
     return 0
 
 
@@ -177,7 +179,10 @@ def _become_job(settings: _Settings, streams: tuple[int, int, int], held: int, f
 
 def _prepare(settings: _Settings, streams: tuple[int, int, int], held: int) -> None:
     """All that comes between the fork and the job's command."""
-    _write("/proc/self/oom_score_adj", _VICTIM_FIRST)
+    try:
+        _write("/proc/self/oom_score_adj", _VICTIM_FIRST)
+    except OSError:
+        pass  # some kernels choose by themselves
     os.read(held, 1)
     os.setsid()
     for target, source in enumerate(streams):
@@ -285,12 +290,16 @@ class _Job:
 
     def _wait(self, poller: select.poll) -> None:
         while not (self._wait_status is not None or self._was_told_to_end or self._used_its_cpu):
-            tick_s = _TICK_S if self._group and self._cpu_limit_s is not None else self._latest - time.monotonic()
-            for descriptor, _ in poller.poll(max(0.0, tick_s * 1000)):
+            for descriptor, _ in poller.poll(self._longest_wait_s() * 1000):
                 self._act_on(descriptor, poller)
             if time.monotonic() >= self._latest:
                 os._exit(_CANNOT_EXECUTE)  # nobody is there who would have told
             self._used_its_cpu = self._has_used_its_cpu()
+
+    def _longest_wait_s(self) -> float:
+        if self._group and self._cpu_limit_s is not None:
+            return _TICK_S
+        return min(max(0.0, self._latest - time.monotonic()), _LONGEST_WAIT_S)
 
     def _act_on(self, descriptor: int, poller: select.poll) -> None:
         if descriptor == 0:
@@ -330,7 +339,9 @@ class _Job:
                 pass  # whoever could write is dead
 
     def _has_used_its_cpu(self) -> bool:
-        return self._group is not None and self._cpu_limit_s is not None and self._group.cpu_s() > self._cpu_limit_s
+        if self._wait_status is not None or self._group is None or self._cpu_limit_s is None:
+            return False  # it has ended by itself, or the kernel counts for each process
+        return self._group.cpu_s() > self._cpu_limit_s
 
 
 def _wake_on_ended_child() -> int:
@@ -343,7 +354,7 @@ def _wake_on_ended_child() -> int:
 
 
 def _kill_all() -> None:
-    try:  # noqa: SIM105 - no contextlib, the same
+    try:
         os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
         pass

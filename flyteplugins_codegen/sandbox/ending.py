@@ -99,7 +99,7 @@ def describe(job: Job, streams: Streams, ending: Ending, harvest: Harvest, *, fu
 
 
 def _status(limits: Limits, ending: Ending, harvest: Harvest, *, full: bool) -> Status:
-    """What is certain. `out_of_memory` is not, without a control group that counts its kills.
+    """What is certain. A lack of memory is not, unless a control group counted a kill for it, or it was measured.
 
     A MemoryError is the program's own, and a SIGKILL may have come from anywhere. A job that lost a process to its
     memory limit and ended well all the same has ended well.

@@ -58,6 +58,13 @@ def is_reachable(path: Path) -> bool:
     return all(folder.stat().st_mode & stat.S_IXOTH for folder in (path, *path.absolute().parents))
 
 
+def open_to_all(folder: Path) -> None:
+    """Let every user read a folder of ours and all in it, which the caller's umask may have closed to others."""
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(0o755 if path.is_dir() else 0o644)
+
+
 def require_input(name: str, path: Path) -> Path:
     """The absolute path of a job's file or folder. Raises RequestError where there is none."""
     if not (path.is_file() or path.is_dir()):

@@ -11,6 +11,7 @@ from typing import Final
 
 from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
+from flyteplugins_codegen.sandbox.folders import open_to_all
 
 ENVIRONMENT: Final = Path("/environment")
 
@@ -81,6 +82,8 @@ def furnish(folder: Path, interpreter: Interpreter) -> None:
         (etc / name).write_text(text)
     if Path("/etc/ld.so.cache").exists():
         shutil.copyfile("/etc/ld.so.cache", etc / "ld.so.cache")
+    for made in (environment, etc, folder / "empty"):
+        open_to_all(made)
 
 
 def variables(environment: Path, packages: Iterable[Path]) -> dict[str, str]:

@@ -12,10 +12,12 @@ sealed with the nonce, so that nobody else could have written it.
 
 from __future__ import annotations
 
+import _ctypes  # `ctypes` would cost each start 2 ms
 import _signal  # type: ignore[import-not-found]  # part of every Python; `signal` would cost each start 3 ms
 import builtins
 import os
 import sys
+from _blake2 import blake2b  # `hashlib` would cost each start 3 ms
 from time import perf_counter
 
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any, NoReturn, TypeAlias
 
-    from flyteplugins_codegen.sandbox import comparison, exchange, explaining, judged, plain_data
+    from flyteplugins_codegen.sandbox import comparison, exchange, explaining, judged, numpy_truth, plain_data
     from flyteplugins_codegen.sandbox.plain_data import Tree
     from flyteplugins_codegen.sandbox.stand_ins import Fault, Judge
 
@@ -33,10 +35,13 @@ else:
     import exchange
     import explaining
     import judged
+    import numpy_truth
     import plain_data
     from stand_ins import Judge
 
 SEAL_BYTES = 16
+LONGEST_S = 1e6  # of what a timer takes
+MAX_TOLD_CHARS = 1_000_000
 KILL = 9
 CUT_SHORT = 3  # not 0, with which the loss of a process to the memory limit would pass for nothing
 # Where a name that the checks do not import may come from, if the solution says that it has it from there too.
@@ -64,8 +69,6 @@ def hide_memory() -> None:
     """Make /proc/<judge>/mem, fd and environ unreadable to the judged process, which runs as the same user."""
     if sys.platform != "linux":
         return
-    import _ctypes  # `ctypes` would cost each start 2 ms
-
     set_dumpable = 4  # prctl(2): PR_SET_DUMPABLE
     this_program: Any = None  # its libraries are open, the C library among them
     prctl = _ctypes.dlsym(_ctypes.dlopen(this_program, 0), "prctl")
@@ -80,16 +83,19 @@ def judge(peer: Judge, child: int) -> NoReturn:
     report.begin(wall_s)
     try:
         plan = Plan(*checks)
+    except Exception as error:  # noqa: BLE001 - a compiler has many ways to refuse a text
+        report.close(_broken(error))
+    try:
         cases = plan.prepare(peer, solution, entry_point)
     except BaseException as error:  # noqa: BLE001 - SystemExit too: nothing ends the judge but itself
-        report.close(_why_not(peer, error))
+        report.close(_why_not(peer, error, plan.sources))
     for name, run in cases:
         report.run(name, run, plan.sources)
     report.close(None)
 
 
-def _why_not(peer: Judge, error: BaseException) -> Fault:
-    """Why the checks could not begin."""
+def _why_not(peer: Judge, error: BaseException, sources: dict[str, str]) -> Fault:
+    """Why the cases could not begin."""
     fault = peer.ended or peer.fault
     if fault is not None:
         return fault
@@ -97,6 +103,10 @@ def _why_not(peer: Judge, error: BaseException) -> Fault:
         return explaining.raised_fault(peer.last)
     if isinstance(error, NoEntryPointError):
         return "missing_entry_point", "", str(error)
+    return explaining.explain(peer, error, sources)[:3] if peer.calls else _broken(error)
+
+
+def _broken(error: BaseException) -> Fault:
     return "broken_tests", "", f"the checks cannot be run: {type(error).__name__}: {error}"
 
 
@@ -119,6 +129,7 @@ class Report:
         self._stdout = os.dup(1)
         os.dup2(2, 1)  # where the solution prints, the checks print too
         self._cases: list[Tree] = []
+        self._left = MAX_TOLD_CHARS
         self._running = ""
         self._wall_s = 0.0
 
@@ -128,21 +139,27 @@ class Report:
         self._write(["begun"])
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # it could only be the solution's
         _signal.signal(_signal.SIGALRM, self._end_in_time)
-        _signal.setitimer(_signal.ITIMER_REAL, wall_s)
+        _signal.setitimer(_signal.ITIMER_REAL, min(wall_s, LONGEST_S))
 
     def run(self, name: str, run: Callable[[], None], sources: dict[str, str]) -> None:
         """Run a case and take down what became of it; close where nothing more can be asked."""
         peer = self._peer
         peer.begin_case()
+        numpy_truth.refuse_emptiness()
         self._running = name
         started = perf_counter()
         error = _raised_by(run)
         told: explaining.Failure = ("", "", "", "")
         if error is not None or peer.fault or peer.ended:  # a check may have caught what must fail it
             told = explaining.explain(peer, error, sources)
-        self._cases.append([name, *told, perf_counter() - started])
+        self._cases.append([name, *self._fitting(*told), perf_counter() - started])
         if peer.ended:
             self.close(None)
+
+    def _fitting(self, kind: str, subject: str, message: str, traceback: str) -> list[Tree]:
+        """A failure, without its texts once too much has been told."""
+        self._left -= len(message) + len(traceback)
+        return [kind, subject, message, traceback] if self._left > 0 else [kind, subject, "", ""]
 
     def close(self, fault: Fault | None) -> NoReturn:
         """Tell everything, and end both processes."""
@@ -177,10 +194,6 @@ def _raised_by(run: Callable[[], None]) -> BaseException | None:
 
 
 def _seal(nonce: bytes, text: bytes) -> bytes:
-    try:
-        from _blake2 import blake2b  # `hashlib` would cost each start 3 ms
-    except ImportError:
-        from hashlib import blake2b
     return blake2b(text, key=nonce, digest_size=SEAL_BYTES).hexdigest().encode()
 
 

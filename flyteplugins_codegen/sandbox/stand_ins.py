@@ -11,19 +11,21 @@ name that only the solution defines, such as the `Node` of its tree, has attribu
 from __future__ import annotations
 
 import os
+from _thread import RLock  # `threading` would cost each start 1 ms
 
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn, TypeAlias
 
-    from flyteplugins_codegen.sandbox import exchange, plain_data
+    from flyteplugins_codegen.sandbox import exchange, numpy_truth, plain_data
     from flyteplugins_codegen.sandbox.exchange import Given
     from flyteplugins_codegen.sandbox.plain_data import Tree
 
     Fault: TypeAlias = tuple[str, str, str]  # as a Cause has it: kind, subject, message
 else:
     import exchange
+    import numpy_truth
     import plain_data
 
 TOKEN_BYTES = 8
@@ -78,6 +80,7 @@ class Judge(exchange.Peer):
         self.fault: Fault | None = None
         self.ended: Fault | None = None
         self._child = child
+        self._turn = RLock()
         self._names: dict[int, str] = {}
         self._truths: dict[int, bool] = {}
 
@@ -87,14 +90,14 @@ class Judge(exchange.Peer):
 
     def load(self, solution: str, entry_point: str) -> tuple[dict[str, str], Callable[..., Any] | None]:
         """Run the solution: the names that it has and where each is from, and its entry point's stub if it has one."""
-        names, tree = self.ask("load", solution, entry_point)
+        answer = self.ask("load", solution, entry_point)
+        names, tree = self.take(lambda: tuple(answer[:2]))
         origins = self.take(lambda: {str(name): str(origin) for name, origin in names})
         if tree is None or not callable(self.take(lambda: self.find(tree))):
             return origins, None
         return origins, self._stub(self.take(lambda: int(tree[1])), entry_point)
 
     def _stub(self, number: int, name: str) -> Callable[..., Any]:
-
         def candidate(*args: Any, **kwargs: Any) -> Any:
             return self.call("call", number, (args, kwargs))
 
@@ -118,8 +121,9 @@ class Judge(exchange.Peer):
         asked = Asked(self._names.get(number, "a function of the solution's"), given, is_import=act == "load")
         self.last = asked if act in ("load", "call", "make") else self.last
         try:
-            self.link.send([token, *question])
-            kind, *rest = self._answer_to(token)
+            with self._turn:
+                self.link.send([token, *question])
+                kind, *rest = self._answer_to(token)
         except exchange.ClosedError:
             raise self.over(*self._death()) from None
         except plain_data.MalformedError as error:
@@ -166,6 +170,7 @@ class Judge(exchange.Peer):
 
     def call(self, act: str, number: int, given: Given, find: Callable[[Tree], Any] | None = None) -> Any:
         """Have the judged process call its object."""
+        numpy_truth.refuse_emptiness()
         try:
             return super().call(act, number, given, find)
         except plain_data.TooMuchError as error:  # it may have been made of the solution's answers

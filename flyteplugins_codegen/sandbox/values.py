@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.sandbox.plain_data import Tree
 
 _GRACE_S: Final = 1.0  # for the judge inside, which counts the time itself, to tell what was running when it was up
-_REPORT_KIB: Final = 4 << 10
+_REPORT_KIB: Final = 16 << 10  # some 60 bytes for each case that passes
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,17 @@ from typing import Final
 from flyteplugins_codegen.sandbox.contract import APP
 
 COMMAND: Final = ("python", f"{APP}/judge.py")
-_MODULES: Final = ("comparison", "exchange", "explaining", "judged", "judging", "plain_data", "stand_ins")
+# Each after those that it imports.
+_MODULES: Final = (
+    "plain_data",
+    "comparison",
+    "exchange",
+    "explaining",
+    "judged",
+    "numpy_truth",
+    "stand_ins",
+    "judging",
+)
 _START: Final = b"import judging\n\njudging.main()\n"
 _UNCHECKED_HASH: Final = (1).to_bytes(4, "little")  # PEP 552: compiled from its source, which is not to be compared
 
@@ -21,6 +31,14 @@ _UNCHECKED_HASH: Final = (1).to_bytes(4, "little")  # PEP 552: compiled from its
 def values_program() -> Mapping[str, bytes]:
     """Every module as source, and compiled: an interpreter like ours is spared 20 ms, any other compiles the source."""
     return {"judge.py": _START, **dict(_files())}
+
+
+def modules_ahead(program: Mapping[str, Path | bytes]) -> tuple[tuple[str, bytes], ...]:
+    """The modules, with their source, that a warm worker may have imported for this program; none for another one."""
+    ours = values_program()
+    if any(program.get(name) != content for name, content in ours.items()):
+        return ()
+    return tuple((name, ours[f"{name}.py"]) for name in _MODULES)
 
 
 def _files() -> Iterator[tuple[str, bytes]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from flyteplugins_codegen.sandbox.cgroups import Cgroup
 from flyteplugins_codegen.sandbox.contract import APP, Job
 from flyteplugins_codegen.sandbox.held import HeldJob
-from flyteplugins_codegen.sandbox.warm_child import fork_job
+from flyteplugins_codegen.sandbox.warm_child import Order, fork_job
 from flyteplugins_codegen.sandbox.warm_kinds import kind_of
 from flyteplugins_codegen.sandbox.warm_request import Rights, render_request
 from flyteplugins_codegen.sandbox.warm_start import ZygoteSandbox
@@ -22,15 +23,18 @@ class WarmWorkers:
         self._zygotes = Zygotes(sandbox.start)
 
     @contextmanager
-    def held(self, job: Job, rights: Rights) -> Iterator[HeldJob | None]:
-        """The job in a process that waits, ended with the block; None where the job's command is not there.
+    def held(self, job: Job, rights: Rights, group: Cgroup | None) -> Iterator[HeldJob | None]:
+        """The job in a process of that group that waits, ended with the block; None where its command is not there.
 
         Raises OSError where no process can be had, and at the end of the block where it was lost with its zygote: then
         the job is to be run again.
         """
         request = render_request(job, {**self._sandbox.env, **job.env, "PWD": APP}, rights)
         with self._zygotes.lent(kind_of(job)) as (kind, zygote), ExitStack() as stack:
-            held = fork_job(zygote, len(kind.command), job, request, stack)
+            order = Order(len(kind.command), request, group.entries(stack) if group else ())
+            held = fork_job(zygote, job, order, stack)
+            if held and group and not order.entries:
+                group.add(held.first)
             yield held
             if held and not held.watch.report.kept and zygote.has_ended():
                 raise ConnectionResetError("a zygote ended while one of its jobs was running")

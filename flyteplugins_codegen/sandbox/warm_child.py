@@ -27,14 +27,26 @@ _CREDENTIALS: Final = struct.Struct("3i")  # process, user, group
 _DESCRIPTOR: Final = struct.Struct("i")
 
 
-def fork_job(zygote: Zygote, skip: int, job: Job, request: bytes, stack: ExitStack) -> HeldJob | None:
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a process is told: a request, and how many words of the job's command its zygote was started with.
+
+    By the `entries` it goes into the job's control groups.
+    """
+
+    skip: int
+    request: bytes
+    entries: tuple[int, ...]
+
+
+def fork_job(zygote: Zygote, job: Job, order: Order, stack: ExitStack) -> HeldJob | None:
     """Have a process forked, and everything laid out for the job; None where the job's command is not there.
 
-    `skip` is how many words of the command the zygote was started with. `stack` ends the process and closes all that is
-    held of it. Raises ConnectionError or TimeoutError where a process failed, OSError where this one has no room.
+    `stack` ends the process and closes all that is held of it. Raises ConnectionError or TimeoutError where a process
+    failed, OSError where this one has no room.
     """
     control = _fork(zygote, stack)
-    stdout, stderr = _send(control, skip, (request, job.stdin), stack)
+    stdout, stderr = _send(control, order, job.stdin, stack)
     answer, first, folders = _hear(control, stack)
     if answer == b"unstartable":
         return None
@@ -60,15 +72,16 @@ def _fork(zygote: Zygote, stack: ExitStack) -> socket.socket:
     return control
 
 
-def _send(control: socket.socket, skip: int, told: tuple[bytes, bytes], stack: ExitStack) -> tuple[int, int]:
-    """Hand over the request, the stdin and two pipes to write to; our ends of these."""
+def _send(control: socket.socket, order: Order, stdin: bytes, stack: ExitStack) -> tuple[int, int]:
+    """Hand over the order, the stdin and two pipes to write to; our ends of these."""
     (stdout, stdout_end), (stderr, stderr_end) = open_pipe(stack), open_pipe(stack)
     given = []
     with stdout_end, stderr_end, ExitStack() as sent:  # so that the pipes end with the job
-        for content in told:
+        for content in (order.request, stdin):
             given.append(memory_file(content) if content else os.open(os.devnull, os.O_RDONLY))
             sent.callback(os.close, given[-1])
-        socket.send_fds(control, [str(skip).encode()], [*given, stdout_end.fileno(), stderr_end.fileno()])
+        given += [stdout_end.fileno(), stderr_end.fileno(), *order.entries]
+        socket.send_fds(control, [str(order.skip).encode()], given)
     return stdout.fileno(), stderr.fileno()
 
 

@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Final
 
 from flyteplugins_codegen.sandbox.contract import Job
+from flyteplugins_codegen.sandbox.values_program import modules_ahead
 
 _INTERPRETERS: Final = ("python", "python3")
 _HARMLESS_OPTIONS: Final = frozenset(("-u", "-B", "-O", "-OO", "-b", "-bb", "-q", "-s", "-P"))
@@ -22,11 +23,13 @@ class Kind:
     """What an interpreter is started with; a job of this kind adds only arguments.
 
     `command` begins the job's command: `python /app/main.py`. `variables` are the job's own, as pairs, since what an
-    interpreter or a module reads at its start cannot be changed later.
+    interpreter or a module reads at its start cannot be changed later. `modules` are those of ours that each of these
+    jobs brings along, with their source.
     """
 
     command: tuple[str, ...]
     variables: frozenset[tuple[str, str]]
+    modules: tuple[tuple[str, bytes], ...] = ()
 
     @property
     def env(self) -> Mapping[str, str]:
@@ -43,7 +46,7 @@ def kind_of(job: Job) -> Kind:
     length = _length_of_start(job.command)
     if length == 0 or any(name.startswith((*_FRESH_VARIABLES, *_TELLING_VARIABLES)) for name in job.env):
         return ANY
-    return Kind(job.command[:length], frozenset(job.env.items()))
+    return Kind(job.command[:length], frozenset(job.env.items()), modules_ahead(job.program))
 
 
 def _length_of_start(command: tuple[str, ...]) -> int:

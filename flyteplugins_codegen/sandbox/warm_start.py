@@ -51,6 +51,7 @@ class ZygoteSandbox:
         path = {**self.env, **kind.env}.get("PYTHONPATH")
         settings = {
             "channel": channel,
+            "modules": kind.modules,
             "path": path.split(os.pathsep) if path else [],
             "preload": () if kind == ANY else self.preload,
         }

@@ -112,6 +112,7 @@ def serve() -> None:
     atexit.register(leave_apart, sys.modules, shared)  # before all others, so that it is the last
     import typing  # noqa: F401  -- most programs import it, and would wait longer for it than they run
 
+    import_ahead(settings["modules"])
     set_path(settings["path"])
     preload(settings["preload"])
     kernel = Kernel()
@@ -140,6 +141,14 @@ def require_nothing_shared() -> None:
         raise RuntimeError(f"a preloaded module made memory in which each job could write to the next: {shared[0]}")
     if len(os.listdir("/proc/self/task")) > 1:  # noqa: PTH208  -- as above
         raise RuntimeError("a preloaded module started a thread, which may hold a lock when a job is forked")
+
+
+def import_ahead(modules: Iterable[tuple[str, bytes]]) -> None:
+    """Have the modules that a program of ours brings along, each after those that it imports."""
+    for name, source in modules:
+        sys.modules[name] = module = type(sys)(name)
+        module.__file__ = f"{APP}/{name}.py"
+        exec(compile(source, module.__file__, "exec", dont_inherit=True), vars(module))  # noqa: S102  -- our own
 
 
 def preload(names: Iterable[str]) -> None:
@@ -197,10 +206,13 @@ def reap() -> None:
 def become_init(kernel: Kernel, control: _socket.socket) -> None:
     """Furnish, wait for the word to go, start the job, wait for its end. Returns in the job's process only."""
     try:
-        skip, request = receive(control)
+        skip, request, entries = receive(control)
         furnish(kernel, request)
+        enter(entries)
         folders = [os.open(place, os.O_RDONLY | os.O_DIRECTORY) for place in PRIVATE]
         give_up_rights(kernel)
+        limit(kernel, request["limits"])
+        kernel.close_system_calls(request["filter"])
     except Exception as error:  # noqa: BLE001  -- whatever it is, the supervisor is to hear of it
         fail(control, str(error))
     if not can_start(request["command"][0], request["env"]):
@@ -211,14 +223,22 @@ def become_init(kernel: Kernel, control: _socket.socket) -> None:
         os.close(folder)
     if not control.recv(1):  # the supervisor has gone
         os._exit(CANNOT_EXECUTE)
-    limit(kernel, request["limits"])
-    kernel.close_system_calls(request["filter"])
     kernel.call("prctl", SET_DUMPABLE, 0, 0, 0, 0)  # the job runs as the same user, and is not to look into this
     kernel.signal.signal(SIGINT, kernel.signal.SIG_DFL)  # to process 1, of a job's signals only handled ones arrive
-    job = os.fork()
+    job = start_job(control, request["command"][0])
     if job:
         wait(control, job)
     become_job(kernel, skip, request)
+
+
+def start_job(control: _socket.socket, name: str) -> int:
+    """Fork; where the job's limits do not allow that, it ends as a command that cannot be run."""
+    try:
+        return os.fork()
+    except OSError as error:
+        os.write(2, f"{name}: {error.strerror}\n".encode(errors="replace"))
+        control.send(f"{CANNOT_EXECUTE << 8} 0 0".encode())
+        os._exit(CANNOT_EXECUTE)
 
 
 def fail(control: _socket.socket, message: str) -> NoReturn:
@@ -227,16 +247,19 @@ def fail(control: _socket.socket, message: str) -> NoReturn:
     os._exit(CANNOT_EXECUTE)
 
 
-def receive(control: _socket.socket) -> tuple[int, dict[str, Any]]:
-    """How many words of the job's command we were started with, and its request; its standard streams become ours."""
+def receive(control: _socket.socket) -> tuple[int, dict[str, Any], list[int]]:
+    """How many words of the job's command we were started with, its request, and the entries to its control groups.
+
+    Its standard streams become ours.
+    """
     skip, ancillary, _, _ = control.recvmsg(1, ANCILLARY_BYTES)
-    request, *streams = descriptors(ancillary)
-    for number, stream in enumerate(streams):
+    request, stdin, stdout, stderr, *entries = descriptors(ancillary)
+    for number, stream in enumerate((stdin, stdout, stderr)):
         os.dup2(stream, number)
         os.close(stream)
     told = read_all(request)
     os.close(request)
-    return int(skip), told
+    return int(skip), told, entries
 
 
 def read_all(descriptor: int) -> dict[str, Any]:
@@ -272,13 +295,17 @@ def cover(kernel: Kernel) -> None:
     kernel.call("mount", None, "/proc/sys", None, REMOUNT | BIND | READ_ONLY | NOSUID | NODEV | NOEXEC, None)
 
 
+def enter(entries: Iterable[int]) -> None:
+    """Go into the control groups of the job, which is for a process without threads to do by itself."""
+    for entry in entries:
+        os.write(entry, b"0")
+        os.close(entry)
+
+
 def map_user(inside: int, outside: int) -> None:
     """Be the user `inside` in the user namespace that this process has just come into."""
-    for name, text in (
-        ("setgroups", "deny"),
-        ("uid_map", f"{inside} {outside} 1"),
-        ("gid_map", f"{inside} {outside} 1"),
-    ):
+    line = f"{inside} {outside} 1"
+    for name, text in (("setgroups", "deny"), ("uid_map", line), ("gid_map", line)):
         write(f"/proc/self/{name}", text)
 
 

@@ -110,6 +110,10 @@ def test_processor_time_is_counted_over_all_processes(sandbox):
     assert 1 <= execution.cpu_s < 5
 
 
+def test_a_job_may_have_all_the_time_in_the_world(sandbox):
+    assert run(sandbox, "print(1)", limits=Limits(wall_s=1e12)).stdout == b"1\n"
+
+
 # --- nothing is left behind -------------------------------------------------------------------------------------------
 
 
@@ -142,3 +146,15 @@ def wait_until(holds) -> None:
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+def test_outputs_that_find_no_room_here_are_the_sandbox_s_failure_and_nobody_waits_for_them(container_image):
+    code = "open('/var/outputs/x', 'wb').write(bytes(20 << 20))"
+    with open_sandbox("container", image=container_image) as sandbox:
+        (sandbox._folder / "outputs").rmdir()
+        started_s = time.monotonic()
+        execution = run(sandbox, code, outputs=("x",))
+        assert (execution.status, execution.exit_code) == ("sandbox_error", None)
+        assert "No such file or directory" in execution.message
+        assert time.monotonic() - started_s < 9
+        assert not podman("ps", "--all", "--quiet", "--filter", f"name=-{os.getpid()}-")

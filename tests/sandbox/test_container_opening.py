@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,7 @@ from flyteplugins_codegen.sandbox.container_engine import find_engines
 from flyteplugins_codegen.sandbox.container_image import find_image, image_name
 from flyteplugins_codegen.sandbox.container_trial import Trial, try_image
 from flyteplugins_codegen.sandbox.interpreter import find_interpreter
+from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
 from flyteplugins_codegen.sandbox.suite import SuiteJob, run_suite
 
 NOWHERE = "localhost:1/none"  # nothing listens there, and that is known at once
@@ -130,16 +132,38 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_packages_installed_here_are_used_there(container_image, packages):
+@pytest.fixture(scope="module")
+def furnished(container_image: str, packages: Path, working: Trial) -> Iterator[Sandbox]:
+    if working.suffix != EXTENSION_SUFFIXES[0]:
+        pytest.skip(f"the image has Python {working.version}: run the tests with that one")
     python = os.path.realpath(sys.executable)
     environment = InstalledEnvironment(python=python, site_packages=(str(packages),), digest="d")
+    with open_sandbox("container", image=container_image, environment=environment) as opened:
+        yield opened
+
+
+def test_packages_installed_here_are_used_there_by_a_suite(furnished):
     tests = "import markupsafe._speedups, solution\ndef test_double(): assert solution.double(2) == 4\n"
     solution = "def double(x): return 2 * x\n"
     job = SuiteJob(solution=solution, tests=tests, expected=("test_double",), origin="generated")
-    with open_sandbox("container", image=container_image, environment=environment) as sandbox:
-        report = run_suite(sandbox, job)
+    report = run_suite(furnished, job)
     assert report.cause is None
     assert [test.name for test in report.tests] == ["test_double"]
+
+
+def test_packages_installed_here_are_used_there_by_a_script(furnished):
+    solution = """
+import sys
+from markupsafe._speedups import _escape_inner
+text = open(sys.argv[sys.argv.index("--text") + 1]).read()
+open("/var/outputs/escaped", "w").write(_escape_inner(text))
+"""
+    job = ScriptJob(
+        solution=solution, inputs={"text": "file"}, outputs={"escaped": "str"}, values={"text": b"<a href='b'>"}
+    )
+    done, outputs = run_script(furnished, job)
+    assert done.cause is None, done
+    assert outputs["escaped"].read_bytes(99) == b"&lt;a href=&#39;b&#39;&gt;"
 
 
 def test_packages_that_the_jobs_user_may_not_read_are_named_with_the_remedy(container_image, tmp_path):
@@ -180,7 +204,7 @@ def make_program(folder: Path, name: str, script: str) -> None:
     (folder / name).chmod(0o755)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def working(container_image: str) -> Trial:
     """A trial of podman with a runtime that works here."""
     engine = next(find_engines())

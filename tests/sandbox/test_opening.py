@@ -145,6 +145,15 @@ def test_packages_that_the_jobs_user_may_not_read_are_named_with_the_remedy(tmp_
         pass
 
 
+@pytest.mark.parametrize("kind", ["bubblewrap", "container"])
+def test_whoever_closes_new_files_to_others_can_run_jobs_as_others(kind, container_image):
+    code = f"import os; os.umask(0o077)\n{OPEN_AND_RUN}"
+    environment = os.environ | {"FLYTE_CODEGEN_IMAGE": container_image}
+    command = [sys.executable, "-c", code, kind]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.stdout.startswith("b'1' ("), ended.stderr
+
+
 def copy_interpreter(prefix: Path, target: Path) -> Path:
     """A working copy of the running interpreter: its program, its library and what starting it imports."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"

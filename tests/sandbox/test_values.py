@@ -166,12 +166,31 @@ def f(x):
     return np.zeros(3).view(E)
 """
 
+HALF = """
+def f(x):
+    return [f(y) for y in x] if isinstance(x, list) else x / 2
+"""
+HALVES = """
+import numpy as np
 
-def test_arrays_are_plain_and_their_subclasses_are_not(tmp_path_factory: pytest.TempPathFactory) -> None:
+def assertion(out, exp):
+    assert np.allclose(out, exp)
+    np.testing.assert_allclose(out, exp)
+
+for inp, exp in ((3, 1.5), ([3.0], [1.5]), ([], [])):
+    assertion(f(inp), exp)
+"""
+
+
+def test_arrays_are_plain_their_subclasses_are_not_and_nothing_is_close_to_something(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
     environment = environment_with(tmp_path_factory.mktemp("numpy") / "packages", "numpy")
     with open_sandbox("bubblewrap", environment=environment) as opened:
         assert run_values(opened, job(SORTS, SORTED)).cause is None
         assert kind(run_values(opened, job(EQUAL_ARRAY, SORTED))) == "test_failed"
+        assert run_values(opened, job(HALF, HALVES)).cause is None
+        assert kind(run_values(opened, job("def f(x): return []", HALVES))) == "test_failed"
         pairs = Pairs((Pair(([3, 1],), expected=3), Pair(([2.5],), expected=2.5)))
         assert run_values(opened, job("import numpy as np\ndef f(x): return np.max(x)\n", pairs)).passed
 
@@ -226,6 +245,13 @@ def test_what_is_long_is_shortened(sandbox: Sandbox) -> None:
     assert len(report.cause.message) <= 2000
 
 
+def test_many_failures_are_told_though_not_all_their_texts(sandbox: Sandbox) -> None:
+    pairs = Pairs(tuple(Pair(("x" * 99,), expected="y" * number) for number in range(5000)))
+    report = run_values(sandbox, job("def f(x): return x", pairs))
+    assert {case.outcome for case in report.cases[100:]} == {"failed"}
+    assert (report.cases[0].message != "", report.cases[-1].message) == (True, "")
+
+
 def test_what_was_printed_is_shown(sandbox: Sandbox) -> None:
     solution = "def f(x):\n    print('hello')\n    return 'x' * x"
     report = run_values(sandbox, job(solution, "print('said')\nassert f(1) == 2"))
@@ -246,7 +272,8 @@ def test_what_was_printed_is_shown(sandbox: Sandbox) -> None:
         ("def f(x): return None", "assert len(f(1)) == 2", "test_failed"),
         ("def f(x): return 1", "assert f(1) == (", "broken_tests"),
         ("def f(x): return 1", AssertList(("assert f(1)",), setup="1 / 0"), "broken_tests"),
-        ("def f(x): return 1", AssertList(("assert f(1)",), setup="assert f(1) == 2"), "broken_tests"),
+        ("def f(x): return 1", AssertList(("assert f(1)",), setup="assert f(1) == 2"), "test_failed"),
+        ("def f(x): return 1", CheckFunction("def check(f): assert f(1) == 2\ncheck(f)"), "test_failed"),
         ("def f(x): return 1", CheckFunction("def checks(f): assert f(1)"), "broken_tests"),
         ("def f(x): return 1", CheckFunction("def check(f): assert f(1)", context="def"), "broken_tests"),
         ("def f(x): return 1", AssertList(()), "nothing_ran"),
@@ -344,3 +371,18 @@ def test_an_interpreter_of_another_version_judges_the_same(sandbox: Sandbox) -> 
     sources = {name: content for name, content in made.program.items() if not name.endswith(".pyc")}
     assert len(sources) * 2 - 1 == len(made.program)
     assert judged(job(ADD, ASSERTS, "add"), nonce, sandbox.run(replace(made, program=sources))).passed
+
+
+IMPORTED = """
+import sys
+
+def f(name):
+    return sys.modules[name].__spec__ is not None
+"""
+
+
+@pytest.mark.parametrize("module", ["plain_data", "judging"])
+def test_warm_workers_have_the_judge_imported_before_they_fork(sandbox: Sandbox, module: str) -> None:
+    by_the_job = job(IMPORTED, f"assert f({module!r})")
+    ahead = job(IMPORTED, f"assert not f({module!r})")
+    assert [result.passed for result in (run_values(sandbox, by_the_job), *run_many(sandbox, [ahead]))] == [True, True]  # type: ignore[union-attr]  # no error, or it fails

@@ -20,7 +20,9 @@ from threading import Thread
 from typing import Any
 
 import pytest
+from suites import RIGHT, environment_with, suite_job
 
+from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox import (
     ALL,
@@ -34,6 +36,8 @@ from flyteplugins_codegen.sandbox import (
     warm_zygotes,
 )
 from flyteplugins_codegen.sandbox.interpreter import find_interpreter
+from flyteplugins_codegen.sandbox.suite import run_suites
+from flyteplugins_codegen.sandbox.warm_modules import SUITE_MODULES
 
 PRELUDE = "import os, sys, time, signal, pathlib, socket, subprocess\n"
 LIBC = """
@@ -344,6 +348,13 @@ def test_it_is_the_same_without_control_groups_when_a_program(monkeypatch, title
     assert "rlimit-memory" in warm.isolation
 
 
+def test_a_job_that_may_have_no_process_ends_as_in_a_cold_run(sandbox):
+    a_job = job("print('there')", limits=Limits(processes=1))
+    cold, (warm,) = sandbox.run(a_job), run_in_turn(sandbox, a_job)
+    assert as_told(warm) == as_told(cold)
+    assert (warm.exit_code, warm.stdout) == (126, b"")
+
+
 COMMANDS = {
     "a script without options": ("python", "/app/main.py", "x"),
     "a script by a relative path": ("python3", "main.py"),
@@ -457,6 +468,20 @@ def test_preloaded_modules_are_there_at_once_and_are_the_environments(tmp_path):
         code = "t = time.monotonic(); import slow; slow.VALUE += 1; print(slow.VALUE, time.monotonic() - t < 0.4)"
         executions = run_in_turn(opened, job(code), job(code))
     assert [execution.stdout for execution in executions] == [b"42 True\n"] * 2
+
+
+def test_what_a_suite_needs_is_imported_ahead(tmp_path):
+    tmp_path.chmod(0o755)
+    environment = environment_with(tmp_path / "packages", *RUNNER_REQUIREMENTS)
+    code = f"print([name for name in {SUITE_MODULES} if name not in sys.modules])"
+    with open_sandbox("bubblewrap", environment=environment, preload=SUITE_MODULES) as opened:
+        (execution,) = run_in_turn(
+            opened, Job(command=("python", "m.py"), program={"m.py": f"import sys\n{code}".encode()})
+        )
+        report = run_suites(opened, [suite_job(RIGHT)])[0]
+    assert execution.stdout == b"[]\n"
+    assert report.passed
+    assert "warm" in report.isolation
 
 
 def test_nothing_of_the_environment_runs_before_a_job_but_what_was_asked_for(tmp_path):

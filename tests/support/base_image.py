@@ -56,7 +56,7 @@ def _archive() -> Path:
         _require("debootstrap", "tar")
         if os.geteuid() != 0:
             raise BaseImageError("debootstrap needs root: run these tests once as root")
-        with tempfile.TemporaryDirectory(prefix="base-image-") as folder:
+        with tempfile.TemporaryDirectory(prefix="base-image-", dir="/var/tmp") as folder:
             _make(Path(folder, "root"), archive)
     return archive
 
