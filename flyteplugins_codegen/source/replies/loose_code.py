@@ -57,7 +57,7 @@ def _passage(lines: Sequence[str], first: int, end: int) -> Passage | None:
 
 def _titles(run: Sequence[str]) -> int:
     """How many lines over the code name its language or its file, as a page copied with its buttons has them."""
-    if len(run) < 2 or not (language_above(run[0]) or file_above(run[0])):  # noqa: PLR2004 - a title and some code
+    if not run[1:] or not (language_above(run[0]) or file_above(run[0])):
         return 0
-    has_button = run[1].strip().lower() in _COPY_BUTTONS and len(run) > 2  # noqa: PLR2004 - and a button
+    has_button = run[1].strip().lower() in _COPY_BUTTONS and bool(run[2:])
     return 2 if has_button else 1
