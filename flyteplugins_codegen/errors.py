@@ -2,6 +2,7 @@
 
     CodegenError
     ├── RequestError            what the caller asked for cannot be done as asked; also a ValueError
+    │   ├── ArgumentTypeError   an argument is of another type than is asked for; also a TypeError
     │   ├── InterfaceError      a name or a type among the inputs and outputs
     │   ├── SampleError         a sample that is missing, empty or not what its name says
     │   └── SettingsError       a setting of the agent
@@ -39,6 +40,10 @@ class CodegenError(Exception):
 
 class RequestError(CodegenError, ValueError):
     """What the caller asked for cannot be done as asked."""
+
+
+class ArgumentTypeError(RequestError, TypeError):
+    """An argument is of another type than is asked for."""
 
 
 class InterfaceError(RequestError):

@@ -11,7 +11,17 @@ from flytekit import Resources, Secret
 from flytekit.types.file import FlyteFile
 from typing_extensions import assert_type
 
-from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult, CodePlan, CodeSolution, ImageConfig
+from flyteplugins_codegen import (
+    AutoCoderAgent,
+    CodeBlock,
+    CodeGenEvalResult,
+    CodePlan,
+    CodeSolution,
+    ImageConfig,
+    content_str,
+    extract_blocks,
+    extract_code,
+)
 from flyteplugins_codegen.errors import CodegenError, ModelError, RequestError
 from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
 
@@ -96,3 +106,12 @@ def catch_by_layer(agent: AutoCoderAgent) -> str:
         return f"the model: {error}"
     except CodegenError as error:
         return f"anything else on purpose: {error}"
+
+
+def take_code_out_of_a_reply(reply: str) -> None:
+    assert_type(extract_code(reply, detect_single_line_code=True), list[tuple[str, str]])
+    assert_type(extract_code([{"type": "text", "text": reply}], pattern=r"<c>(.*?)</c>"), list[tuple[str, str]])
+    assert_type(extract_blocks(content_str([{"type": "text", "text": reply}])), tuple[CodeBlock, ...])
+    for block in extract_blocks(reply):
+        assert_type(block.file_name, str | None)
+        assert_type(block.attributes.get("title"), str | None)

@@ -1,15 +1,71 @@
-"""Code out of a model's reply: a code field that arrives as a fenced Markdown block is freed of its fence."""
+"""Code out of a model's reply: its blocks, however they are marked, or one script without its Markdown fence."""
 
 from __future__ import annotations
 
-import ast
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
+from flyteplugins_codegen.source.code_block import CodeBlock
+from flyteplugins_codegen.source.content import content_str
+from flyteplugins_codegen.source.infer_lang import infer_lang
+from flyteplugins_codegen.source.python_syntax import is_python
+from flyteplugins_codegen.source.replies.code_spans import find_spans
+from flyteplugins_codegen.source.replies.fences import find_fenced, find_short_fenced
+from flyteplugins_codegen.source.replies.json_replies import find_escaped, find_in_json
+from flyteplugins_codegen.source.replies.lines import split_lines
+from flyteplugins_codegen.source.replies.loose_code import find_loose
+from flyteplugins_codegen.source.replies.loose_edits import find_diffs, find_sections
+from flyteplugins_codegen.source.replies.naming import block_of
+from flyteplugins_codegen.source.replies.passage import Passage
+from flyteplugins_codegen.source.replies.tags import find_tagged
+from flyteplugins_codegen.source.replies.thinking import answer_of
 
 _FENCE = re.compile(r"```|~~~")
 # What a line of prose hardly ever begins with, and a script always holds somewhere.
 _PYTHON_LINE = re.compile(
     r"^(?:import \w|from [\w.]+ import |(?:async )?def \w+\s*\(|class \w+\s*[:(]|@\w)", re.MULTILINE
 )
+_GROUPS = 2
+
+
+def extract_blocks(text: str) -> tuple[CodeBlock, ...]:
+    r"""The blocks of code of a model's reply, in order; none if it holds no code.
+
+    Fenced blocks are read by CommonMark 0.31, section 4.5, with patience for what models make of it. A reply without a
+    fence may hold code in tags, in a field of JSON, as edits of files, or between sentences. Of thinking before the
+    answer nothing is taken. Code is text of the reply, less the quote marks and the indentation of its block, with
+    `\n` for every line end, and with JSON's and HTML's escapes undone where the reply is written in them.
+
+    Raises:
+        ArgumentTypeError: `text` is no str. No str whatsoever raises.
+    """
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"the text of a reply is {type(text).__name__}; pass a str")
+    return tuple(block_of(passage) for passage in _passages(_answer_lines(text)))
+
+
+def extract_code(
+    text: str | Sequence[Mapping[str, Any]] | None,
+    pattern: str | None = None,
+    detect_single_line_code: bool = False,  # noqa: FBT001, FBT002 - the signature of AutoGen 0.2
+) -> list[tuple[str, str]]:
+    """`(language, code)` of every block of code of a reply; `[("unknown", text)]` if it holds none. As in AutoGen 0.2.
+
+    Blocks are those of `extract_blocks`. With `detect_single_line_code`, code spans in the prose count too, with "" for
+    their language. A `pattern` is used instead of any rule, as a regular expression in which `.` is any character: its
+    two groups are the language and the code, left as they are; if it has one group or none, that is the code.
+
+    Raises:
+        RequestError: `pattern` is no regular expression, or has more than two groups; or see `content_str`.
+    """
+    content = content_str(text)
+    if pattern is None:
+        found = _blocks_and_spans(content) if detect_single_line_code else _blocks(content)
+    else:
+        found = list(_by_pattern(content, pattern, with_spans=detect_single_line_code))
+    return found or [("unknown", content)]
 
 
 def unfence(text: str) -> str:
@@ -17,53 +73,68 @@ def unfence(text: str) -> str:
 
     Text that is Python as it stands, or that holds no fence, comes back as it is, apart from blank lines around it and
     one newline at its end. Of several fenced blocks the longest is the code. A last fence that is never closed gives
-    what is there, as CommonMark (section 4.5) has it.
+    what is there.
     """
-    if not _FENCE.search(text) or _is_python(text):
+    if not _FENCE.search(text) or is_python(text):
         return _trim(text)
-    return _trim(_fenced_code(text))
+    lines = split_lines(text)
+    passages = find_fenced(lines)
+    if not passages or _PYTHON_LINE.search("\n".join(lines[: passages[0].first])):
+        return _trim(text)  # no block, or broken code with a fence inside one of its strings
+    return _trim(max((passage.code for passage in passages), key=len))
 
 
-def _fenced_code(text: str) -> str:
-    blocks = _fences(text)
-    if not blocks:
-        return text
-    lines = re.split(r"\r\n|\r|\n", text)
-    outside = "\n".join(lines[: blocks[0][0]])
-    if _PYTHON_LINE.search(outside):
-        return text  # code that is broken somewhere, with a fence inside one of its strings
-    longest = max((content for _, _, content in blocks), key=len)
-    if _is_python(longest):
-        return longest
-    # A fence inside the code's own docstring ends the block early for CommonMark: try the outermost pair.
-    outermost = "\n".join(lines[blocks[0][0] + 1 : _last_fence_line(lines)])
-    return outermost if outermost.strip() and _is_python(outermost) else longest
+def _answer_lines(text: str) -> list[str]:
+    return split_lines(answer_of("\n".join(split_lines(text))))
 
 
-def _fences(text: str) -> list[tuple[int, int, str]]:
-    """The first line, the line after the last, and the content of every fenced block."""
-    from markdown_it import MarkdownIt
-
-    # Only the block structure counts. Without HTML blocks, a tag above a fence does not swallow it.
-    parser = MarkdownIt("commonmark").disable(["inline", "html_block", "reference"])
-    return [
-        (token.map[0], token.map[1], token.content)
-        for token in parser.parse(text)
-        if token.type == "fence" and token.map is not None
-    ]
+def _passages(lines: list[str]) -> list[Passage]:
+    """What is code by the first rule that finds any."""
+    text = "\n".join(lines)
+    last = len(lines) - 1
+    found = find_in_json(text, 0, last) or find_escaped(text, 0, last)
+    for find in (find_fenced, find_short_fenced, find_tagged, find_sections, find_diffs, find_loose):
+        found = found or find(lines)
+    return found
 
 
-def _last_fence_line(lines: list[str]) -> int:
-    fences = (number for number, line in enumerate(lines) if line.lstrip().startswith(("```", "~~~")))
-    return max(fences, default=len(lines))
+def _blocks(text: str) -> list[tuple[str, str]]:
+    return [(block.language, block.code) for block in extract_blocks(text)]
 
 
-def _is_python(text: str) -> bool:
+def _blocks_and_spans(text: str) -> list[tuple[str, str]]:
+    lines = _answer_lines(text)
+    passages = _passages(lines)
+    taken = {number for passage in passages for number in range(passage.first, passage.last + 1)}
+    blocks = ((passage.first, block_of(passage)) for passage in passages)
+    found = [(number, (block.language, block.code)) for number, block in blocks]
+    found += [(number, ("", code)) for number, code in find_spans(lines, taken)]
+    return [code for _, code in sorted(found, key=lambda item: item[0])]
+
+
+def _by_pattern(text: str, pattern: str, *, with_spans: bool) -> Iterator[tuple[str, str]]:
+    free = 0
+    for match in _compiled(pattern).finditer(text):
+        groups = match.groups("") or (match[0],)
+        if with_spans:
+            yield from (("", code) for _, code in find_spans(split_lines(text[free : match.start()]), ()))
+        free = match.end()
+        yield (groups[0], groups[1]) if len(groups) == _GROUPS else (infer_lang(groups[0]), groups[0])
+    if with_spans:
+        yield from (("", code) for _, code in find_spans(split_lines(text[free:]), ()))
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    remedy = "pass a regular expression of two groups, the language and the code"
+    if not isinstance(pattern, str):
+        raise ArgumentTypeError(f"the pattern for code is {type(pattern).__name__}; {remedy}")
     try:
-        ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
+        compiled = re.compile(pattern, re.DOTALL)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise RequestError(f"the pattern for code is no regular expression: {pattern!r}: {error}; {remedy}") from error
+    if compiled.groups > _GROUPS:
+        raise RequestError(f"the pattern for code has {compiled.groups} groups: {pattern!r}; {remedy}")
+    return compiled
 
 
 def _trim(text: str) -> str:

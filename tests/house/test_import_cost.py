@@ -38,10 +38,17 @@ def loaded_after(statement: str) -> set[str]:
         "from flyteplugins_codegen import AutoCoderAgent",
         "from flyteplugins_codegen import AutoCoderAgent; AutoCoderAgent(model='openai/gpt-4.1')",
         "from flyteplugins_codegen import CodePlan, CodeSolution, ImageConfig, errors",
+        "from flyteplugins_codegen import content_str, extract_code; extract_code(content_str('```\\nx = 1\\n```'))",
     ],
 )
 def test_nothing_heavy_is_loaded_by(statement: str) -> None:
     assert loaded_after(statement) == set()
+
+
+def test_the_pure_functions_load_not_even_pydantic() -> None:
+    program = "from flyteplugins_codegen import extract_code; extract_code('x = 1'); import sys; print(*sys.modules)"
+    finished = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert "pydantic" not in finished.stdout.split()
 
 
 def test_a_result_loads_flytekit_but_no_model_sdk() -> None:

@@ -32,7 +32,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"__init__"}),
 )
 PURE_ROOMS = ("models", "source")
-PURE_LIBRARIES = sys.stdlib_module_names | {"pydantic", "pydantic_core", "markdown_it", "packaging", PACKAGE}
+PURE_LIBRARIES = sys.stdlib_module_names | {"pydantic", "pydantic_core", "packaging", PACKAGE}
 
 
 @cache
