@@ -58,9 +58,9 @@ def places(folders: tuple[str, ...], tests: str, own: tuple[str, ...]) -> PlaceO
     return place_of
 
 
-def trusted_test(place_of: PlaceOf) -> Callable[[FunctionType], bool]:
-    """What tells whether a function is a library's, the tests' or our own."""
-    return lambda function: place_of(code_of(function, "__code__").co_filename)[0] != UNTRUSTED
+def owner_test(place_of: PlaceOf) -> Callable[[FunctionType], Place]:
+    """What tells whose a function is."""
+    return lambda function: place_of(code_of(function, "__code__").co_filename)
 
 
 def asker_test(place_of: PlaceOf) -> Callable[[int], str]:

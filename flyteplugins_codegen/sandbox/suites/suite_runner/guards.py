@@ -1,4 +1,4 @@
-"""What stands in the tests' code, in their module's place and before a few doors of the interpreter: all sealed."""
+"""What stands in the place of the tests' module and of `pytest.approx`, and before doors of the interpreter: sealed."""
 
 from __future__ import annotations
 
@@ -9,138 +9,16 @@ from functools import partial
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
 
-from flyteplugins_codegen.sandbox.suites.suite_runner.equality import (
-    SCALARS,
-    wrong_with_class,
-    wrong_with_comparison,
-    wrong_with_membership,
-)
 from flyteplugins_codegen.sandbox.suites.suite_runner.sealing import sealed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from typing import Any, Final, TypeAlias
 
     Tamper: TypeAlias = Callable[[str], None]
 
 MADE_ONCE: Final = frozenset(("_signal", "_imp"))
-
-
-# --- in the tests' code -----------------------------------------------------------------------------------------------
-
-
-def calls_for_tests(
-    send: Callable[..., None], tamper: Tamper, look: Callable[[], list[str]], **rest: Any
-) -> dict[str, Any]:
-    """The functions that `rewriting.compile_tests` puts into the code.
-
-    `look` tells what is not as it was of what assertions rest on. `rest` are `is_trusted`, which tells whether a
-    function is the tests' or a library's, `is_judged`, which tells whether this is the process that is judged and not a
-    fork of it, and `end`, which ends it.
-    """
-    is_trusted = rest["is_trusted"]
-
-    def told(wrong: str) -> None:
-        if wrong:
-            tamper(wrong)
-
-    def looked() -> None:
-        told("; ".join(look()))
-
-    def compared(left: Any, right: Any) -> None:
-        told(wrong_with_comparison(left, right, is_trusted))
-
-    def contained(member: Any, container: Any) -> None:
-        told(wrong_with_membership(member, container, is_trusted))
-
-    def classed(value: Any) -> None:
-        told(wrong_with_class(value, is_trusted))
-
-    calls: dict[str, Any] = {
-        "confirm": sealed(confirm, send=send, looked=looked),
-        "failed": sealed(failed, send=send),
-        "same": sealed(same, compared=compared, scalars=SCALARS),
-        "differ": sealed(differ, compared=compared, scalars=SCALARS),
-        "within": sealed(within, contained=contained),
-        "without": sealed(without, contained=contained),
-        "pair": sealed(pair, compared=compared),
-        "plain": sealed(plain, classed=classed),
-        "sound": sealed(sound, looked=looked),
-    }
-    return {**calls, "own": sealed(own, calls=dict(calls), is_judged=rest["is_judged"], end=rest["end"])}
-
-
-def confirm(name: str, token: str, *, send: Callable[..., None], looked: Callable[[], None]) -> None:
-    """Say that a test came to its end, with what its assertions rest on as it was."""
-    looked()
-    send("confirmed", "name", name, "token", token)
-
-
-def failed(*, send: Callable[..., None]) -> None:
-    """Say that an assertion of a test failed, whatever becomes of the exception."""
-    send("assertion_failed")
-
-
-def own(
-    kind: str, *operands: Any, calls: Mapping[str, Any], is_judged: Callable[[], bool], end: Callable[[], None]
-) -> Any:
-    """Compare in a test's own body: in the process that is judged, and not in one that tries answers out."""
-    __tracebackhide__ = True
-    if not is_judged():
-        end()
-    return calls[kind](*operands)
-
-
-def same(left: Any, right: Any, *, compared: Callable[[Any, Any], None], scalars: frozenset[type]) -> Any:
-    """`left == right`."""
-    __tracebackhide__ = True
-    if type(left) not in scalars or type(right) not in scalars:
-        compared(left, right)
-    return left == right
-
-
-def differ(left: Any, right: Any, *, compared: Callable[[Any, Any], None], scalars: frozenset[type]) -> Any:
-    """`left != right`."""
-    __tracebackhide__ = True
-    if type(left) not in scalars or type(right) not in scalars:
-        compared(left, right)
-    return left != right
-
-
-def within(member: Any, container: Any, *, contained: Callable[[Any, Any], None]) -> bool:
-    """`member in container`."""
-    __tracebackhide__ = True
-    contained(member, container)
-    return member in container
-
-
-def without(member: Any, container: Any, *, contained: Callable[[Any, Any], None]) -> bool:
-    """`member not in container`."""
-    __tracebackhide__ = True
-    contained(member, container)
-    return member not in container
-
-
-def pair(left: Any, right: Any, *, compared: Callable[[Any, Any], None]) -> tuple[Any, Any]:
-    """The first two arguments of an `assert...` method."""
-    __tracebackhide__ = True
-    compared(left, right)
-    return left, right
-
-
-def sound(value: Any, *, looked: Callable[[], None]) -> Any:
-    """A module or a test, in which something is about to be looked up."""
-    __tracebackhide__ = True
-    looked()
-    return value
-
-
-def plain(value: Any, *, classed: Callable[[Any], None]) -> Any:
-    """The first argument of `isinstance`."""
-    __tracebackhide__ = True
-    classed(value)
-    return value
 
 
 # --- in the place of the tests' module --------------------------------------------------------------------------------
@@ -214,6 +92,30 @@ def delete_name(
     if name not in names:
         raise AttributeError(name)
     del names[name]
+
+
+# --- what tests approximate by ----------------------------------------------------------------------------------------
+
+
+def mark_approximations(pytest: Any, asker: Callable[[int], str]) -> Callable[[Any], bool]:
+    """Have `pytest.approx` mark what it makes for others than the solution; what tells by the mark is returned."""
+    mark = object()
+    marking = sealed(approx, original=pytest.approx, asker=asker, mark=mark)
+    marking.__module__ = pytest.approx.__module__
+    pytest.approx = marking
+
+    def is_marked(value: Any) -> bool:
+        return type(value).__module__.startswith("_pytest") and getattr(value, "of_tests", None) is mark
+
+    return is_marked
+
+
+def approx(*args: Any, original: Callable[..., Any], asker: Callable[[int], str], mark: object, **options: Any) -> Any:
+    """`pytest.approx`."""
+    made = original(*args, **options)
+    if not asker(2):
+        made.of_tests = mark
+    return made
 
 
 # --- doors of the interpreter -----------------------------------------------------------------------------------------

@@ -10,11 +10,22 @@ from contextlib import suppress
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 
-from flyteplugins_codegen.sandbox.suites.suite_runner.callers import UNTRUSTED, asker_test, places, trusted_test
-from flyteplugins_codegen.sandbox.suites.suite_runner.guards import calls_for_tests, guard_doors, leave_main, stand_in
+from flyteplugins_codegen.sandbox.suites.suite_runner.callers import UNTRUSTED, asker_test, owner_test, places
+from flyteplugins_codegen.sandbox.suites.suite_runner.calls import calls_for_tests
+from flyteplugins_codegen.sandbox.suites.suite_runner.guards import (
+    guard_doors,
+    leave_main,
+    mark_approximations,
+    stand_in,
+)
 from flyteplugins_codegen.sandbox.suites.suite_runner.note import note_asserting, note_libraries
 from flyteplugins_codegen.sandbox.suites.suite_runner.plugin import OPTIONS, explain_assertions, make_plugin
-from flyteplugins_codegen.sandbox.suites.suite_runner.rewriting import compile_tests, imported_modules, patched_names
+from flyteplugins_codegen.sandbox.suites.suite_runner.rewriting import (
+    compile_tests,
+    identifiers,
+    imported_modules,
+    patched_names,
+)
 from flyteplugins_codegen.sandbox.suites.suite_runner.sealing import SEALED, sealed
 from flyteplugins_codegen.sandbox.suites.suite_runner.told import (
     add_phase,
@@ -139,6 +150,8 @@ def prepare(judge: SimpleNamespace, plugins: Any, given: list[bytes]) -> None:
     try:
         tree = ast.parse(tests, judge.path)
         judge.imported, judge.patched = imported_modules(tree), patched_names(tree)
+        judge.identifiers = identifiers(tree)
+        judge.is_marked = mark_approximations(judge.pytest, asker_test(judge.place_of))
         # Their own, unless they say that they change those of all.
         judge.builtins = builtins if b"builtins" in tests else dict(vars(builtins))
         judge.code, holding = compile_tests(tree, judge.path, secret, _calls(judge))
@@ -164,10 +177,17 @@ def _calls(judge: SimpleNamespace) -> dict[str, Any]:
         judge.send,
         judge.tamper,
         lambda: judge.asserting(),  # noqa: PLW0108  -- another by then
-        is_trusted=trusted_test(judge.place_of),
+        owner_of=owner_test(judge.place_of),
+        is_of_tests=lambda value: judge.is_marked(value) or _is_any(value, judge.identifiers),
         is_judged=lambda: getpid() == pid,
         end=lambda: _exit(TAMPERED),
     )
+
+
+def _is_any(value: Any, identifiers: frozenset[str]) -> bool:
+    """Whether it is unittest's object that is equal to everything, in tests that speak of it."""
+    mock = sys.modules.get("unittest.mock")
+    return mock is not None and value is mock.ANY and "ANY" in identifiers
 
 
 def _import_if_there(name: str) -> None:

@@ -27,6 +27,7 @@ FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES: Final = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
 EXPECTING: Final = frozenset(("raises", "suppress", "assertRaises", "assertRaisesRegex", "fails"))
 COMPARING: Final = {ast.Eq: "same", ast.NotEq: "differ", ast.In: "within", ast.NotIn: "without"}
+ORDERING: Final = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 
 
 def token_for(name: str, secret: bytes) -> str:
@@ -43,6 +44,13 @@ def imported_modules(tree: ast.Module) -> tuple[str, ...]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found[node.module] = None
     return tuple(name for name in found if name.partition(".")[0] != "solution")
+
+
+def identifiers(tree: ast.Module) -> frozenset[str]:
+    """The names that the tests use, attributes and imported names included."""
+    found = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(tree)}
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return frozenset(found | {alias.name for node in imports for alias in node.names})
 
 
 def _receivers(tree: ast.Module) -> frozenset[str]:
@@ -70,8 +78,7 @@ def patched_names(tree: ast.Module) -> frozenset[str]:
 def compile_tests(tree: ast.Module, path: str, secret: bytes, calls: Mapping[str, Any]) -> tuple[CodeType, set[int]]:
     """The code of the tests, and the ids of all code in it that holds a token. Changes the tree.
 
-    `calls` are `confirm`, `failed`, `same`, `differ`, `within`, `without`, `pair`, `plain`, `sound` and, for what
-    stands in the tests' own bodies, `own`: its arguments are the name of one of the others and the operands.
+    `calls` are those of `calls.py`; `own` stands for any other in the tests' own bodies, and takes its name first.
     """
     from _pytest.assertion.rewrite import rewrite_asserts
 
@@ -186,8 +193,9 @@ def _replace_looks(tree: ast.Module, receivers: frozenset[str], marks: Mapping[s
     def replaced(node: Any) -> Any:
         if isinstance(node, ast.AST):
             _replace_in(node, replaced)
-        if isinstance(node, ast.Compare) and (kind := _comparison(node)):
-            return called(node, kind, node.left, node.comparators[0])
+        if isinstance(node, ast.Compare) and not _is_left_alone(node):
+            kind, *order = _comparison(node)
+            return called(node, kind, *order, node.left, node.comparators[0])
         if isinstance(node, ast.Call):
             _replace_arguments(node, called)
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in receivers:
@@ -217,11 +225,17 @@ def _replace_arguments(node: ast.Call, called: Callable[..., ast.Call]) -> None:
         node.args[0] = called(node, "plain", node.args[0])
 
 
-def _comparison(node: ast.Compare) -> str:
-    """The name of the call for a comparison; none for a chain, and none for those that pytest's explanations make."""
+def _is_left_alone(node: ast.Compare) -> bool:
+    """Whether it is a chain, asks for identity, or is one of those that pytest's explanations make."""
     right = node.comparators[0]
-    explaining = isinstance(right, ast.Call) and _last_name(right.func) == "locals"
-    return "" if len(node.ops) > 1 or explaining else COMPARING.get(type(node.ops[0]), "")
+    is_explaining = isinstance(right, ast.Call) and _last_name(right.func) == "locals"
+    return len(node.ops) > 1 or is_explaining or isinstance(node.ops[0], (ast.Is, ast.IsNot))
+
+
+def _comparison(node: ast.Compare) -> tuple[Any, ...]:
+    """The name of the call for a comparison, and which order it asks for, where it does."""
+    kind = type(node.ops[0])
+    return (COMPARING[kind],) if kind in COMPARING else ("ordered", ast.Constant(ORDERING[kind]))
 
 
 def _filled(code: CodeType, values: Mapping[str, Any], confirm: Callable[..., None], holding: set[int]) -> CodeType:
