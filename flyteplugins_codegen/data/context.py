@@ -44,7 +44,7 @@ def build_context(profiles: Sequence[SampleProfile], max_sample_rows: int) -> Da
     room = _ALL_CHARACTERS // max(1, len(profiles))
     budget = min(_SAMPLE_CHARACTERS, max(_FEWEST_CHARACTERS, room))
     texts = [_sample_text(profile, max_sample_rows, budget) for profile in profiles]
-    return DataContext(samples=tuple(profiles), text="\n".join(texts))
+    return DataContext(samples={profile.name: profile for profile in profiles}, text="\n".join(texts))
 
 
 def _sample_text(profile: SampleProfile, max_sample_rows: int, budget: int) -> str:
@@ -84,15 +84,15 @@ def _notes(profile: SampleProfile) -> list[str]:
 
 def _columns_table(profile: SampleProfile, budget: int) -> tuple[list[ColumnProfile], list[str]]:
     """The columns that fit, in their order, and the lines that show them."""
-    lines = {column.name: _column_line(column, profile.row_count or 0) for column in profile.columns}
+    lines = {column.name: _column_line(column, profile.row_count or 0) for column in profile.columns.values()}
     kept, used = set[str](), 0
-    for column in sorted(profile.columns, key=lambda column: -_usefulness(column)):
+    for column in sorted(profile.columns.values(), key=lambda column: -_usefulness(column)):
         used += len(lines[column.name]) + 1
         if used > budget and kept:
             break
         kept.add(column.name)
-    shown = [column for column in profile.columns if column.name in kept]
-    left_out = [column for column in profile.columns if column.name not in kept]
+    shown = [column for column in profile.columns.values() if column.name in kept]
+    left_out = [column for column in profile.columns.values() if column.name not in kept]
     table = ["|column|type|nulls|distinct|range|mean|values|", "|-|-|-|-|-|-|-|", *(lines[c.name] for c in shown)]
     return shown, [*table, *_left_out(left_out)]
 

@@ -86,7 +86,7 @@ def _summary(table: Table, max_sample_rows: int) -> dict[str, Any]:
     return {
         "row_count": row_count,
         "skipped_row_count": sum(table.skipped_rows),
-        "columns": tuple(column.profile() for column in statistics),
+        "columns": {field.name: column.profile() for field, column in zip(table.schema, statistics, strict=True)},
         "sample_rows": picker.rows(),
         "notes": tuple(table.notes),
     }

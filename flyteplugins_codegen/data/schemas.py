@@ -30,7 +30,7 @@ def infer_schema(profile: SampleProfile) -> str | None:
     """
     if not profile.columns or profile.skipped_row_count:
         return None
-    columns = "".join(f"        {_column(column, profile)}\n" for column in profile.columns)
+    columns = "".join(f"        {_column(column, profile)}\n" for column in profile.columns.values())
     return (
         "import pandera.pandas as pa\n\n"
         "schema = pa.DataFrameSchema(\n"

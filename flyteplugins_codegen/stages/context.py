@@ -32,7 +32,9 @@ def extract_context(settings: Settings, request: Request, samples: Mapping[str, 
             return build_context(profiles, settings.max_sample_rows)
 
         context = remember(settings, _CONTEXTS, key, DataContext, profile)
-        note.detail = ", ".join(_told(sample.name, sample.row_count) for sample in context.samples) or "no samples"
+        note.detail = (
+            ", ".join(_told(sample.name, sample.row_count) for sample in context.samples.values()) or "no samples"
+        )
         return context
 
 
@@ -43,13 +45,13 @@ def _told(name: str, row_count: int | None) -> str:
 def with_schemas(run: Run) -> Run:
     """The run with its schemas. The profiles that they come from have no further use, and do not go round the loop."""
     schemas = infer_schemas(run.context)
-    return run.model_copy(update={"schemas": schemas, "context": run.context.model_copy(update={"samples": ()})})
+    return run.model_copy(update={"schemas": schemas, "context": run.context.model_copy(update={"samples": {}})})
 
 
 def infer_schemas(context: DataContext) -> dict[str, str]:
     """Pandera schemas by sample name, as Python source; samples without columns have none."""
     with stage("infer schemas") as note:
-        schemas = {sample.name: infer_schema(sample) for sample in context.samples}
+        schemas = {sample.name: infer_schema(sample) for sample in context.samples.values()}
         found = {name: schema for name, schema in schemas.items() if schema}
         note.detail = f"{len(found)} schema{'' if len(found) == 1 else 's'}"
         return found

@@ -25,7 +25,7 @@ WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.cs
 
 
 def column_of(profile: SampleProfile, name: str) -> ColumnProfile:
-    return next(column for column in profile.columns if column.name == name)
+    return profile.columns[name]
 
 
 def profile_of_table(folder: Path, columns: dict[str, pa.Array]) -> SampleProfile:
@@ -49,8 +49,8 @@ def check_against_pandas(column: ColumnProfile, series: pd.Series) -> None:
 def test_the_weather_is_told_as_pandas_tells_it() -> None:
     profile, frame = profile_sample("weather", WEATHER), pd.read_csv(WEATHER)
     assert (profile.row_count, profile.size_bytes) == (1461, WEATHER.stat().st_size)
-    assert [column.name for column in profile.columns] == list(frame.columns)
-    for column in profile.columns:
+    assert list(profile.columns) == list(frame.columns)
+    for column in profile.columns.values():
         check_against_pandas(column, frame[column.name])
     assert column_of(profile, "weather").top_values == (
         ("rain", 641),
@@ -81,14 +81,14 @@ def test_any_table_is_told_as_pandas_tells_it(tmp_path: Path, table: dict[str, l
     frame = pd.read_csv(tmp_path / "t.csv")
     profile = profile_sample("t", tmp_path / "t.csv")
     assert profile.row_count == len(frame)
-    for column in profile.columns:
+    for column in profile.columns.values():
         check_against_pandas(column, frame[column.name])
 
 
 def test_statistics_reach_over_all_batches(tmp_path: Path) -> None:
     numbers = pa.array(range(300_000))
     profile = profile_of_table(tmp_path, {"n": numbers, "c": pa.array([f"c{n % 7}" for n in range(300_000)])})
-    n, c = profile.columns
+    n, c = profile.columns.values()
     assert (n.minimum, n.maximum, n.mean, n.distinct_count, n.is_unique) == (0, 299_999, 149_999.5, 300_000, True)
     assert (c.distinct_count, sum(count for _, count in c.top_values)) == (7, 300_000)
 
@@ -96,8 +96,8 @@ def test_statistics_reach_over_all_batches(tmp_path: Path) -> None:
 def test_too_many_values_to_count_are_not_counted_rather_than_guessed(tmp_path: Path) -> None:
     rows = pa.array([f"a long name that is unique, {number}" for number in range(400_000)])
     profile = profile_of_table(tmp_path, {"name": rows})
-    assert (profile.columns[0].distinct_count, profile.columns[0].is_unique) == (None, False)
-    assert profile.columns[0].maximum == "a long name that is unique, 99999"
+    assert (profile.columns["name"].distinct_count, profile.columns["name"].is_unique) == (None, False)
+    assert profile.columns["name"].maximum == "a long name that is unique, 99999"
 
 
 VALUES = {
@@ -123,14 +123,14 @@ def test_every_type_has_a_json_value(kind: str, tmp_path: Path) -> None:
     with pa.ipc.new_file(path, pa.schema([("v", array.type)])) as writer:
         writer.write_table(pa.table({"v": array}))
     profile = profile_sample("t", path)
-    assert (profile.columns[0].minimum, profile.columns[0].distinct_count) == (least, 2)
+    assert (profile.columns["v"].minimum, profile.columns["v"].distinct_count) == (least, 2)
     assert profile.sample_rows[0] == {"v": least}
     assert SampleProfile.model_validate_json(profile.model_dump_json()) == profile
 
 
 def test_nested_values_are_shown_as_json_and_not_compared(tmp_path: Path) -> None:
     profile = profile_of_table(tmp_path, {"l": pa.array([[1, 2], None]), "s": pa.array([{"a": 1}, {"a": None}])})
-    nested, struct = profile.columns
+    nested, struct = profile.columns.values()
     assert (nested.null_count, nested.distinct_count, nested.minimum) == (1, None, None)
     assert (struct.null_count, struct.distinct_count) == (0, None)
     assert profile.sample_rows == ({"l": "[1, 2]", "s": '{"a": 1}'}, {"l": None, "s": '{"a": null}'})
@@ -139,21 +139,21 @@ def test_nested_values_are_shown_as_json_and_not_compared(tmp_path: Path) -> Non
 def test_infinities_and_not_a_number_survive_json(tmp_path: Path) -> None:
     values = pa.array([float("nan"), float("-inf"), float("inf"), 1.0, None])
     profile = profile_of_table(tmp_path, {"v": values})
-    column = profile.columns[0]
+    column = profile.columns["v"]
     assert (column.null_count, column.minimum, column.maximum, column.mean) == (2, "-inf", "inf", None)
     assert "NaN" not in json.dumps(profile.model_dump(mode="json"))
 
 
 def test_a_column_of_nulls_has_no_values(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,\n2,\n")
-    column = profile_sample("t", tmp_path / "t.csv").columns[1]
+    column = profile_sample("t", tmp_path / "t.csv").columns["b"]
     assert (column.arrow_type, column.null_count, column.distinct_count, column.minimum) == ("null", 2, 0, None)
 
 
 def test_an_index_that_pandas_wrote_is_marked(tmp_path: Path) -> None:
     pd.DataFrame({"v": [1]}, index=pd.Index([5], name="key")).to_parquet(tmp_path / "t.parquet")
     profile = profile_sample("t", tmp_path / "t.parquet")
-    assert [(column.name, column.is_index) for column in profile.columns] == [("v", False), ("key", True)]
+    assert [(column.name, column.is_index) for column in profile.columns.values()] == [("v", False), ("key", True)]
 
 
 def varied(folder: Path) -> Path:
