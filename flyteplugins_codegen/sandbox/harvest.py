@@ -110,11 +110,10 @@ class _Taker:
             if not stat.S_ISDIR(status.st_mode):
                 files = {name: self._copy(descriptor, status)}
                 return Output(name, is_directory=False, size_bytes=status.st_size, files=files, kept=self._copies)
-        files, size_bytes = self._take_tree(name)
-        return Output(name, is_directory=True, size_bytes=size_bytes, files=files, kept=self._copies)
+        return self._take_tree(name)
 
-    def _take_tree(self, name: str) -> tuple[dict[str, Path], int]:
-        files, size_bytes = dict[str, Path](), 0
+    def _take_tree(self, name: str) -> Output:
+        files, size_bytes, found = dict[str, Path](), 0, list[str]()
         folders: list[tuple[str, ...]] = [(name,)]
         while folders:
             parts = folders.pop()
@@ -125,17 +124,20 @@ class _Taker:
                 with _opened(self._root, entry) as (descriptor, status):
                     if stat.S_ISDIR(status.st_mode):
                         folders.append(entry)
+                        found.append("/".join(entry[1:]))
                     else:
                         files["/".join(entry[1:])] = self._copy(descriptor, status)
                         size_bytes += status.st_size
-        return files, size_bytes
+        return Output(
+            name, is_directory=True, size_bytes=size_bytes, files=files, folders=tuple(found), kept=self._copies
+        )
 
     def _copy(self, descriptor: int, status: os.stat_result) -> Path:
         self._budget.count_bytes(status.st_size)
         self._copies = self._copies or Copies(self._folder)
-        path = self._copies.next_path()
+        path = self._copies.next_path(status.st_mode)
         left = status.st_size  # never more, should the file grow
-        with path.open("xb") as file:
+        with path.open("wb") as file:
             while left and (chunk := os.read(descriptor, min(left, _CHUNK_BYTES))):
                 file.write(chunk)
                 left -= len(chunk)

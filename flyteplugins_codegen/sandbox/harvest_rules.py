@@ -56,10 +56,12 @@ class Copies:
         self._count = 0
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
-    def next_path(self) -> Path:
-        """A place of our own naming for one more copy."""
+    def next_path(self, mode: int) -> Path:
+        """An empty file of our own naming for one more copy, of whose mode only the right to execute is kept."""
         self._count += 1
-        return self.folder / str(self._count)
+        path = self.folder / str(self._count)
+        path.touch(0o755 if mode & stat.S_IXUSR else 0o644, exist_ok=False)
+        return path
 
 
 def check_name(name: str) -> None:

@@ -16,13 +16,15 @@ class Output:
     """One output: a file, or a folder of files. It can be read until its sandbox is closed.
 
     `files` maps the relative name of each file, as the job called it, to the copy on this machine, whose own name we
-    chose; a plain file's only entry is its own name. `kept` keeps those copies alive as long as the output is.
+    chose, executable where the job's file is; a plain file's only entry is its own name. `folders` are the relative
+    names of the folders in a folder, empty ones too. `kept` keeps those copies alive as long as the output is.
     """
 
     name: str
     is_directory: bool
     size_bytes: int
     files: Mapping[str, Path]
+    folders: tuple[str, ...] = ()
     kept: Any = None
 
     def read_bytes(self, limit: int) -> bytes:

@@ -279,6 +279,13 @@ def test_a_folder_output_is_copied_flat(sandbox, tmp_path):
         output.read_bytes(1)
 
 
+def test_a_folder_output_tells_of_its_folders_and_which_files_may_be_executed(sandbox):
+    code = "(OUT / 'd/e/f').mkdir(parents=True); (OUT / 'd/x').touch(0o755); (OUT / 'd/e/y').touch(0o644)"
+    output = sandbox.run(job(code, outputs=ALL)).outputs["d"]
+    assert sorted(output.folders) == ["e", "e/f"]
+    assert {name: os.access(path, os.X_OK) for name, path in output.files.items()} == {"x": True, "e/y": False}
+
+
 def test_a_folder_whose_files_would_replace_each_other_is_not_copied(sandbox, tmp_path):
     code = "(OUT / 'd/e').mkdir(parents=True); (OUT / 'd/x').write_text('1'); (OUT / 'd/e/x').write_text('2')"
     output = sandbox.run(job(code, outputs=("d",))).outputs["d"]

@@ -53,6 +53,7 @@ def test_files_and_folders_are_taken_as_they_are_handed_out(tmp_path):
     assert harvest.outputs["a"].read_bytes(9) == b"123"
     assert harvest.outputs["d"].files["f"].read_bytes() == b"4"
     assert (set(harvest.outputs["d"].files), harvest.outputs["d"].size_bytes) == ({"f", "e/g"}, 1)
+    assert harvest.outputs["d"].folders == ("e",)
     assert (harvest.refused, harvest.exceeded) == ({}, False)
 
 

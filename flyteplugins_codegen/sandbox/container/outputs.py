@@ -94,20 +94,23 @@ class _Intake:
         if not entry.is_directory:
             files = {name: self._copy(entry)}
             return Output(name, is_directory=False, size_bytes=entry.size_bytes, files=files, kept=self._copies)
-        files, size_bytes = self._take_tree(name)
-        return Output(name, is_directory=True, size_bytes=size_bytes, files=files, kept=self._copies)
+        return self._take_tree(name)
 
-    def _take_tree(self, name: str) -> tuple[dict[str, Path], int]:
-        files, size_bytes = dict[str, Path](), 0
+    def _take_tree(self, name: str) -> Output:
+        files, size_bytes, folders = dict[str, Path](), 0, list[str]()
         while self._is_of(name):
             if self._next and self._next.kind == b"L":
                 self._hear_of_folder()
                 continue
             entry = self._hear_of_entry()
-            if not entry.is_directory:
+            if entry.is_directory:
+                folders.append("/".join(entry.parts[1:]))
+            else:
                 files["/".join(entry.parts[1:])] = self._copy(entry)
                 size_bytes += entry.size_bytes
-        return files, size_bytes
+        return Output(
+            name, is_directory=True, size_bytes=size_bytes, files=files, folders=tuple(folders), kept=self._copies
+        )
 
     def _hear_of_folder(self) -> None:
         (count,), _ = _parse(self._advance(), b"L", 1)
@@ -128,9 +131,9 @@ class _Intake:
     def _copy(self, entry: _Entry) -> Path:
         self._budget.count_bytes(entry.size_bytes)
         self._copies = self._copies or Copies(self._folder)
-        path = self._copies.next_path()
+        path = self._copies.next_path(entry.mode)
         left = entry.size_bytes
-        with path.open("xb") as file:
+        with path.open("wb") as file:
             while left > 0 and self._next and self._next.kind == b"B":
                 content = self._advance().payload
                 left -= file.write(content[:left])
