@@ -15,7 +15,8 @@
     │   │   ├── TruncatedReplyError   it was cut off
     │   │   ├── RefusedReplyError     the model declined
     │   │   └── InvalidReplyError     it does not hold what was asked for
-    │   └── ReplayMissError     the recording holds no reply to this request
+    │   ├── ReplayMissError     the recording holds no reply to this request
+    │   └── BudgetSpentError    the budget does not allow one call more
     ├── EnvironmentBuildError   an environment could not be built
     │   ├── PackageError        by fault of the candidate: an unknown, forbidden or conflicting package
     │   └── IndexUnavailableError     by fault of the machine: no index, no disk, no uv
@@ -108,6 +109,14 @@ class InvalidReplyError(ReplyError):
 
 class ReplayMissError(ModelError):
     """A recording holds no reply to this request."""
+
+
+class BudgetSpentError(ModelError):
+    """The budget does not allow one call more; nothing was sent. `spent` is the `Spending` by then."""
+
+    def __init__(self, message: str, spent: Any = None) -> None:
+        super().__init__(message)
+        self.spent = spent
 
 
 class EnvironmentBuildError(CodegenError):

@@ -48,8 +48,12 @@ class ProviderAddress(Value):
     key_variable: str
 
 
-def resolve_endpoint(settings: Settings, model_id: str, address: ProviderAddress) -> Endpoint:
+def resolve_endpoint(
+    settings: Settings, model_id: str, address: ProviderAddress, key: SecretStr | None = None
+) -> Endpoint:
     """The endpoint that the settings mean. A server of the user's own needs no key, unless the settings name one.
+
+    `key` is the key itself, where a caller holds it; then no variable is looked at.
 
     Raises MissingKeyError; SettingsError for an address or a key that cannot be one.
     """
@@ -58,6 +62,9 @@ def resolve_endpoint(settings: Settings, model_id: str, address: ProviderAddress
         raise SettingsError(f"api_base={base!r} is no address; it begins with http:// or https://")
     if urlsplit(base).username is not None:
         raise SettingsError("api_base holds a user or a password, which results and errors would show; use api_key")
+    if key is not None:
+        _check_key("api_key", key.get_secret_value())
+        return Endpoint(provider=address.provider, model_id=model_id, address=base.rstrip("/"), key=key)
     variable = settings.api_key or address.key_variable
     if not _VARIABLE.match(variable):
         raise SettingsError(

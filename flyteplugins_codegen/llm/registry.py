@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from pydantic import SecretStr
+
 from flyteplugins_codegen.errors import SettingsError, UnknownModelError
 from flyteplugins_codegen.llm.anthropic import ADDRESS as ANTHROPIC_ADDRESS
 from flyteplugins_codegen.llm.anthropic import Messages
@@ -38,10 +40,18 @@ _REPLAY = "replay:"
 _RESERVED_PARAMS = frozenset({"model", "messages", "system", "stream", "n", "response_format", "tools", "tool_choice"})
 
 
-def open_model(settings: Settings, *, store: ContentStore | None = None) -> Model:
+def open_model(
+    settings: Settings,
+    *,
+    store: ContentStore | None = None,
+    key: SecretStr | None = None,
+    watch: Callable[[Model], Model] = lambda model: model,
+) -> Model:
     """The model that the settings name, remembering its replies in `store`, recording them where `record` says so.
 
-    Nothing is sent yet, and no client is imported.
+    Nothing is sent yet, and no client is imported. `key` is the provider's key itself, in place of the variable that
+    holds it. `watch` is put around the model where every call that is made passes, and no reply that is remembered: a
+    budget, say.
 
     Raises:
         UnknownModelError: no provider knows the name.
@@ -49,17 +59,19 @@ def open_model(settings: Settings, *, store: ContentStore | None = None) -> Mode
         SettingsError: a recording is missing or damaged; a parameter or an address is not possible.
     """
     _check_params(settings)
-    model = _open(settings, store)
+    model = _open(settings, store, key, watch)
     return RecordingModel(model, Path(settings.record)) if settings.record else model
 
 
-def _open(settings: Settings, store: ContentStore | None) -> Model:
+def _open(
+    settings: Settings, store: ContentStore | None, key: SecretStr | None, watch: Callable[[Model], Model]
+) -> Model:
     if settings.model.startswith(_REPLAY):
-        return ReplayModel(Path(settings.model.removeprefix(_REPLAY)))
+        return watch(ReplayModel(Path(settings.model.removeprefix(_REPLAY))))
     provider, model_id = resolve_name(settings.model, has_address=settings.api_base is not None)
     address, dialect, _ = _PROVIDERS[provider]
-    endpoint = resolve_endpoint(settings, model_id, address)
-    model = HostedModel(endpoint, dialect())
+    endpoint = resolve_endpoint(settings, model_id, address, key)
+    model = watch(HostedModel(endpoint, dialect()))
     return model if store is None else RememberedModel(model, store, settings.cache, scope=endpoint.address)
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from flyteplugins_codegen.models.base import Value
 
 Role = Literal["system", "user", "assistant"]
-Purpose = Literal["solution", "tests", "repair"]
+Purpose = Literal["solution", "tests", "repair", "code", "improvement", "assertions"]
 
 
 class Message(Value):
@@ -36,11 +36,15 @@ class Usage(Value):
 
 
 class ModelCall(Value):
-    """One exchange with a model. `is_reused` tells a reply that was paid for in an earlier run."""
+    """One exchange with a model. `is_reused` tells a reply that was paid for in an earlier run.
+
+    `cost_usd` is what this run paid for it; None where the price is unknown, or where nobody asked for it.
+    """
 
     purpose: Purpose
     model: str
     usage: Usage = Usage()
+    cost_usd: float | None = None
     wall_s: float = 0.0
     is_reused: bool = False
     messages: tuple[Message, ...] = ()

@@ -1,0 +1,152 @@
+"""A model that asks only while there is budget left; several models may draw on one account."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from typing import Final
+
+from flyteplugins_codegen.errors import BudgetSpentError
+from flyteplugins_codegen.llm.prices import Prices, cost_usd
+from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest
+from flyteplugins_codegen.models.budget import Budget, Spending
+from flyteplugins_codegen.models.conversation import Usage
+
+_CHARACTERS_A_TOKEN: Final = 4
+_CALL_OVERHEAD_TOKENS: Final = 200  # the schema, and what providers put around messages
+_ASSUMED_OUTPUT_TOKENS: Final = 16_384
+_OUTPUT_PARAMETERS: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_LOOK_EVERY_S: Final = 0.02
+
+
+class Account:
+    """What was spent of one budget, and what calls in flight may spend yet. Safe to use from several threads and loops.
+
+    A call is let through where the least that it takes, its input, still fits beside all that the others may take at
+    most. So at any time one call can exceed the budget, and never two.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self._spent = Spending()
+        self._in_flight: list[Spending] = []
+        self._lock = threading.Lock()
+        self._opened_at = time.monotonic()
+
+    @property
+    def spent(self) -> Spending:
+        """What has been spent so far by calls that have ended."""
+        with self._lock:
+            return self._spent
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds of `max_wall_s` that are left, None where it bounds nothing."""
+        if self.budget.max_wall_s is None:
+            return None
+        return self.budget.max_wall_s - (time.monotonic() - self._opened_at)
+
+    async def reserve(self, least: Spending, most: Spending) -> None:
+        """Set aside what a call may spend, waiting for calls in flight where it depends on them whether it fits.
+
+        Raises BudgetSpentError where it does not fit.
+        """
+        # Looked at in turn, for those who wait may be in several event loops.
+        while not self._try_reserve(least, most):  # noqa: ASYNC110 - an event belongs to one loop
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    def settle(self, reserved: Spending, spent: Spending) -> None:
+        """Replace what was set aside by what was spent."""
+        with self._lock:
+            self._in_flight.remove(reserved)
+            self._spent += spent
+
+    def _try_reserve(self, least: Spending, most: Spending) -> bool:
+        with self._lock:
+            flaw = self._flaw(self._spent + least)
+            if flaw is not None:
+                raise BudgetSpentError(f"{flaw}; {self._told()}", self._spent)
+            if self._in_flight and self._flaw(sum(self._in_flight, self._spent) + least) is not None:
+                return False
+            self._in_flight.append(most)
+            return True
+
+    def _flaw(self, total: Spending) -> str | None:
+        budget, left_s = self.budget, self.left_s
+        if left_s is not None and left_s <= 0:
+            return f"the budget's {budget.max_wall_s:g} s are over"
+        if budget.max_calls is not None and total.calls > budget.max_calls:
+            return f"the budget of {budget.max_calls} calls is spent"
+        if budget.max_tokens is not None and total.tokens > budget.max_tokens:
+            return f"the next call would exceed the budget of {budget.max_tokens} tokens"
+        return None if budget.max_cost_usd is None else _cost_flaw(total.cost_usd, budget.max_cost_usd)
+
+    def _told(self) -> str:
+        cost = "" if self._spent.cost_usd is None else f", {self._spent.cost_usd:.4g} USD"
+        return f"{self._spent.calls} calls were made, {self._spent.tokens} tokens{cost}; raise the budget to go on"
+
+
+def _cost_flaw(cost: float | None, max_cost_usd: float) -> str | None:
+    if cost is None:
+        return (
+            f"max_cost_usd={max_cost_usd:g} cannot be kept to, for the price of a call is unknown: "
+            "give the model's price, or bound max_tokens instead"
+        )
+    return f"the next call would exceed the budget of {max_cost_usd:g} USD" if cost > max_cost_usd else None
+
+
+class BudgetedModel:
+    """A model around a model, placed below what remembers replies: a reply that was paid for before is free."""
+
+    def __init__(self, model: Model, account: Account, prices: Prices | None = None) -> None:
+        self._model = model
+        self._account = account
+        self._prices = prices
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked."""
+        return self._model.name
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """See `Model`. Raises BudgetSpentError, before anything is sent, where the budget does not allow the call."""
+        least = self._expected(request, output_tokens=0)
+        most = self._expected(request, output_tokens=_longest_output(request))
+        await self._account.reserve(least, most)
+        # A call that fails is a call; what it may have cost all the same, no provider tells.
+        spent = Spending(calls=1)
+        try:
+            reply = await self._model.complete(_bounded(request, self._account.left_s))
+            spent = self._spending(reply.usage, reply.model)
+        finally:
+            self._account.settle(most, spent)
+        return reply
+
+    def _expected(self, request: ModelRequest, output_tokens: int) -> Spending:
+        """What a call will take; a price that is not known by the model's name alone may be known by its reply's."""
+        usage = Usage(input_tokens=_estimated_input(request), output_tokens=output_tokens)
+        expected = self._spending(usage, "")
+        return expected if expected.cost_usd is not None else expected.model_copy(update={"cost_usd": 0.0})
+
+    def _spending(self, usage: Usage, reported: str) -> Spending:
+        cost = None
+        if self._account.budget.max_cost_usd is not None:  # else nobody asks, and the list of prices is large
+            cost = cost_usd(self.name, usage, self._prices, reported=reported)
+        return Spending(calls=1, tokens=usage.input_tokens + usage.output_tokens, cost_usd=cost)
+
+
+def _estimated_input(request: ModelRequest) -> int:
+    characters = sum(len(message.content) for message in request.messages)
+    return characters // _CHARACTERS_A_TOKEN + _CALL_OVERHEAD_TOKENS
+
+
+def _longest_output(request: ModelRequest) -> int:
+    given = [request.params.get(name) for name in _OUTPUT_PARAMETERS]
+    return next((value for value in given if isinstance(value, int) and value > 0), _ASSUMED_OUTPUT_TOKENS)
+
+
+def _bounded(request: ModelRequest, left_s: float | None) -> ModelRequest:
+    if left_s is None or left_s >= request.deadline_s:
+        return request
+    return request.model_copy(update={"deadline_s": max(left_s, 0.001)})

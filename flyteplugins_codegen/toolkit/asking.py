@@ -1,0 +1,144 @@
+"""How the building blocks ask a model: by any configuration, remembered, recorded, within a budget, priced."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from flyteplugins_codegen.errors import BudgetSpentError, ModelError, SettingsError
+from flyteplugins_codegen.llm.ask import Answer, ask, build_request
+from flyteplugins_codegen.llm.budgeted import Account, BudgetedModel
+from flyteplugins_codegen.llm.prices import cost_usd
+from flyteplugins_codegen.llm.protocol import Model
+from flyteplugins_codegen.llm.registry import open_model
+from flyteplugins_codegen.models.budget import Budget
+from flyteplugins_codegen.models.conversation import Message, ModelCall, Purpose
+from flyteplugins_codegen.store import ContentStore
+from flyteplugins_codegen.toolkit.model_config import ModelConfig, read_configs
+
+ReplyT = TypeVar("ReplyT", bound=BaseModel)
+
+_log = logging.getLogger(__name__)
+_LISTS: Final = ("configs", "config_list")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """Whom to ask, in turn, and the account that all of them draw on, None where nothing is bounded."""
+
+    configs: tuple[ModelConfig, ...]
+    account: Account | None = None
+
+
+def read_terms(config: Mapping[str, Any]) -> Terms:
+    """The `**config` of a function: one model's configuration, or `configs` (`config_list`) of several; and a `budget`.
+
+    What stands beside a list holds for each of its entries. `budget` is a Budget, a dict of its fields, or an Account
+    that is open already.
+
+    Raises ArgumentTypeError, SettingsError: see `read_config`.
+    """
+    own = dict(config)
+    account = _read_account(own.pop("budget", None))
+    lists = [own.pop(name) for name in _LISTS if name in own]
+    given = [entries for entries in lists if entries is not None]
+    configs = read_configs(given[0], own) if given else read_configs(own)
+    return Terms(configs=configs, account=account)
+
+
+def _read_account(budget: Any) -> Account | None:
+    if budget is None or isinstance(budget, Account):
+        return budget
+    try:
+        return Account(Budget.model_validate(budget))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise SettingsError(f"budget: {where or 'the value'}: {first['msg']}; pass Budget(max_cost_usd=...)") from None
+
+
+async def ask_for(
+    reply_type: type[ReplyT],
+    messages: tuple[Message, ...],
+    *,
+    config: ModelConfig,
+    purpose: Purpose,
+    check: Callable[[ReplyT], object] = lambda _: None,
+    account: Account | None = None,
+) -> Answer[ReplyT]:
+    """A valid reply of one model, with its calls priced. `check` raises ValueError for a value that cannot be used.
+
+    Raises:
+        ModelError: see its subclasses; `calls` are priced too.
+        SettingsError: an address, a key, a parameter or a recording that is not possible.
+    """
+    request = build_request(purpose, messages, reply_type, config.settings)
+    request = request.model_copy(update={"deadline_s": config.deadline_s, "attempt": config.attempt})
+    model = _opened(config, account)
+    try:
+        answer = await ask(model, request, reply_type, check)
+    except ModelError as error:
+        error.calls = _priced(error.calls, model, config)
+        raise
+    return Answer(answer.value, _priced(answer.calls, model, config))
+
+
+async def ask_in_turn(
+    reply_type: type[ReplyT],
+    messages: tuple[Message, ...],
+    *,
+    terms: Terms,
+    purpose: Purpose,
+    check: Callable[[ReplyT], object] = lambda _: None,
+) -> Answer[ReplyT]:
+    """The first valid reply of the models in turn: the next is asked where one fails. `calls` are those of all.
+
+    Raises ModelError, that of the last one asked, with the calls of all; BudgetSpentError at once.
+    """
+    failed: tuple[ModelCall, ...] = ()
+    for config in terms.configs:
+        outcome = await _outcome(
+            ask_for(reply_type, messages, config=config, purpose=purpose, check=check, account=terms.account)
+        )
+        if isinstance(outcome, Answer):
+            return Answer(outcome.value, (*failed, *outcome.calls))
+        failed += outcome.calls
+        outcome.calls = failed
+        if config is terms.configs[-1] or isinstance(outcome, BudgetSpentError):
+            raise outcome
+        _log.warning("%s: %s failed, asking the next: %s", purpose, config.model, outcome)
+    raise SettingsError("there is no model to ask; give at least one configuration")
+
+
+async def _outcome(asking: Awaitable[Answer[ReplyT]]) -> Answer[ReplyT] | ModelError:
+    try:
+        return await asking
+    except ModelError as error:
+        return error
+
+
+def total_cost_usd(calls: Iterable[ModelCall]) -> float | None:
+    """What the calls cost in US dollars together; None where the price of one is unknown."""
+    costs = [call.cost_usd for call in calls]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, 0.0) if len(known) == len(costs) else None
+
+
+def _opened(config: ModelConfig, account: Account | None) -> Model:
+    def watch(model: Model) -> Model:
+        return model if account is None else BudgetedModel(model, account, config.prices)
+
+    return open_model(config.settings, store=ContentStore(), key=config.api_key, watch=watch)
+
+
+def _priced(calls: Iterable[ModelCall], model: Model, config: ModelConfig) -> tuple[ModelCall, ...]:
+    """The calls with what each cost this time: nothing where the reply was kept from an earlier run."""
+
+    def cost(call: ModelCall) -> float | None:
+        return 0.0 if call.is_reused else cost_usd(model.name, call.usage, config.prices, reported=call.model)
+
+    return tuple(call.model_copy(update={"cost_usd": cost(call)}) for call in calls)
