@@ -7,8 +7,8 @@ tests after it. Two processes, so that what is told never rests on the judged pr
 - The **parent** (`relay.py`) imports nothing of the solution's. It forks first and reads stdin then, so that the judged
   process never held the nonce; it relays what the child reports, each line marked with the nonce, keeps the child's
   stdout and stderr apart from its own, and adds how the child really ended.
-- The **child** (`judged.py` and the rest) imports pytest, and is then handed its program and the tests by the parent.
-  Neither is in `sys.modules` when the solution is imported.
+- The **child** (`judged.py` and the rest) imports pytest, and is then handed the tests by the parent. Neither they nor
+  its program are in `sys.modules` when the solution is imported.
 
 `suite_runner/__init__.py` says what holds against a solution that wants to be taken for right, and what does not.
 """
@@ -57,9 +57,8 @@ def main() -> None:
         _become_judged(channel, output[1], go[0])
     for end in (channel, output[1], go[0]):
         os.close(end)
-    parts = _read_parts()
-    relay = load({"relay": parts.pop("relay")})
-    relay["supervise"](child, reports, output[0], go[1], parts)
+    relay = load({"relay": _read_parts()["relay"]})
+    relay["supervise"](child, reports, output[0], go[1])
     os._exit(0)  # everything is told, and taking the interpreter down in order would take 4 ms
 
 
@@ -153,7 +152,7 @@ def _closing(descriptor: int) -> Callable[[], None]:
 
 
 def _run_tests(send: Send, ready: int) -> int:
-    """Import pytest, then take the program from the parent and run it; the status to end with."""
+    """Import pytest and the program, then take the tests from the parent and run them; the status to end with."""
     import marshal
 
     for variable in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
@@ -164,9 +163,11 @@ def _run_tests(send: Send, ready: int) -> int:
     except ImportError as error:
         send("no_pytest", "message", f"{type(error).__name__}: {error}")
         return BROKEN
-    with open(ready, "rb") as file:
-        given, parts = marshal.loads(file.read())  # noqa: S302  -- the parent's own
+    parts = _read_parts()
+    del parts["relay"]
     run: Callable[..., int] = load(parts)["run_tests"]
+    with open(ready, "rb") as file:
+        given: list[bytes] = marshal.loads(file.read())  # noqa: S302  -- the parent's own
     return run(pytest, send, APP, given)
 
 

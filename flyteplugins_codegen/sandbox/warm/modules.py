@@ -22,6 +22,7 @@ SUITE_MODULES: Final = (
     "_blake2",
     "fcntl",
     "json",
+    "readline",
     "select",
     "signal",
     "tempfile",

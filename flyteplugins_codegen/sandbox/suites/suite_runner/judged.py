@@ -58,7 +58,7 @@ def run_tests(pytest: Any, send: Send, app: str, given: list[bytes]) -> int:
 
     os.chdir(app)
     sys.argv[:] = ["pytest"]
-    places_of_files = [f"--rootdir={app}", f"--basetemp={tempfile.mkdtemp(prefix='tests-')}/t"]
+    places_of_files = [f"--rootdir={app}", f"--confcutdir={app}", f"--basetemp={tempfile.mkdtemp(prefix='tests-')}/t"]
     path = f"{app}/{TEST_MODULE}.py"
     run, flush = pytest.main, sys.stdout.flush
     plugin = make_plugin(pytest.hookimpl, **_acts(pytest, send, path, given))

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     from typing import Any, Final, TypeAlias
 
     Names: TypeAlias = Mapping[str, Any]
-    # A module or class, what it holds now, the names that are to stay and what they stood for, and all names of a class
-    Holder: TypeAlias = tuple[str, Names, tuple[str, ...], tuple[Any, ...], frozenset[str] | None]
+    # A module or class, what it holds now, names and what they stood for, all names of a class, and which are to stay
+    Holder: TypeAlias = tuple[
+        str, Names, tuple[str, ...], tuple[Any, ...], frozenset[str] | None, Callable[[str, Any], bool]
+    ]
     Differences: TypeAlias = Callable[[], list[str]]
 
 GUARDED: Final = frozenset(
@@ -89,19 +91,32 @@ def note_asserting(tests: Names, imported: Collection[str], patched: Collection[
 def changes(holders: Iterable[Holder]) -> list[str]:
     """A sentence for each name that stands for something else by now, or that a class did not have."""
     found = []
-    for holder, now, names, parts, known in holders:
+    for holder, now, names, parts, known, stays in holders:
         if not all(map(is_, map(now.get, names), parts)):
-            pairs = zip(names, parts, strict=True)
-            found += [f"{holder}.{name} was replaced" for name, part in pairs if now.get(name) is not part]
+            pairs = [(name, part) for name, part in zip(names, parts, strict=True) if now.get(name) is not part]
+            found += [f"{holder}.{name} was replaced" for name, part in pairs if stays(name, part)]
         if known is not None and len(now) != len(known):
             found += [f"{holder}.{name} was added" for name in _callables(now) if name not in known]
     return found
 
 
 def _held(holder: str, now: Names, names: Iterable[str]) -> Holder:
+    """These names, each of which is to stay."""
     kept = tuple(names)
-    known = None if type(now) is dict else frozenset(now)
-    return holder, now, kept, tuple(now[name] for name in kept), known
+    return holder, now, kept, tuple(now[name] for name in kept), _known(now), lambda _name, _part: True
+
+
+def _held_whole(holder: str, now: Names, left_out: Collection[str]) -> Holder:
+    """All names, of which functions, classes and the like are to stay: to pick those out ahead takes longer."""
+    return holder, now, tuple(now), tuple(now.values()), _known(now), lambda name, part: _is_kept(name, part, left_out)
+
+
+def _known(now: Names) -> frozenset[str] | None:
+    return None if type(now) is dict else frozenset(now)
+
+
+def _is_kept(name: str, part: Any, left_out: Collection[str]) -> bool:
+    return name not in left_out and (callable(part) or isinstance(part, DESCRIPTORS))
 
 
 def _asked_of(imported: Collection[str]) -> list[str]:
@@ -111,7 +126,7 @@ def _asked_of(imported: Collection[str]) -> list[str]:
 
 
 def _callables(names: Names) -> list[str]:
-    return [name for name, part in names.items() if callable(part) or isinstance(part, DESCRIPTORS)]
+    return [name for name, part in names.items() if _is_kept(name, part, ())]
 
 
 def _take(
@@ -119,9 +134,9 @@ def _take(
 ) -> None:
     """Note a module's or class's names, and each class of the same libraries that they lead to once: many share it."""
     holders, seen, left_out = noted
-    held = _held(holder, names, [name for name in _callables(names) if name not in left_out])
-    holders.append(held)
-    for name, part in zip(held[2], held[3], strict=True):
-        if isinstance(part, type) and id(part) not in seen and part.__module__.partition(".")[0] in tops:
+    holders.append(_held_whole(holder, names, left_out))
+    classes = [(name, part) for name, part in names.items() if isinstance(part, type) and name not in left_out]
+    for name, part in classes:
+        if id(part) not in seen and part.__module__.partition(".")[0] in tops:
             seen.add(id(part))
             _take(f"{holder}.{name}", vars(part), tops, noted)

@@ -8,8 +8,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from types import CodeType
+    from collections.abc import Callable
     from typing import Any
 
 MAX_TEXT_CHARS = 8_000
@@ -20,18 +19,18 @@ MAX_KEPT_OUTPUT_BYTES = 16_384
 PATIENCE_S = 0.1
 
 
-def supervise(child: int, reports: int, output: int, go: int, parts: Mapping[str, CodeType]) -> None:
-    """Hand the child its program and the tests, relay what it tells until it has ended, then tell how it ended."""
+def supervise(child: int, reports: int, output: int, go: int) -> None:
+    """Hand the child the tests, relay what it tells until it has ended, then tell how it ended."""
     import signal
     from contextlib import suppress
 
     nonce, tests = _given()
     secret = os.urandom(32)
     relay, kept = Relay(nonce, secret), bytearray()
-    program = marshal.dumps(([tests, secret], dict(parts)))
+    given = marshal.dumps([tests, secret])
     relay.tell({"kind": "begun"})  # before the solution can be there: what fails from here on is not the environment
     with suppress(BrokenPipeError), open(go, "wb") as file:
-        file.write(program)
+        file.write(given)
     status = _pump(child, {reports: relay.feed, output: kept.extend}, kept)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
@@ -107,7 +106,7 @@ class Relay:
         sys.stdout.flush()
 
     def _take(self, line: bytes) -> None:
-        from hashlib import blake2b
+        from _blake2 import blake2b
 
         if self._seal is None:
             self._seal = blake2b(key=bytes.fromhex(line.decode()), digest_size=16)
@@ -134,7 +133,7 @@ class Relay:
         self.tell({"kind": kind, **record})
 
     def _confirm(self, name: str, token: str) -> None:
-        from hashlib import blake2b
+        from _blake2 import blake2b
 
         if token != blake2b(name.encode(), key=self._secret, digest_size=16).hexdigest():
             self.tell({"kind": "tampered", "text": "a test was told to have come to its end by what did not know it"})

@@ -109,12 +109,15 @@ def _test_functions(body: Iterable[ast.AST], prefix: str = "") -> Iterator[tuple
             yield from _test_functions(ast.iter_child_nodes(node), prefix)
 
 
-def _own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+def _own_nodes(function: ast.AST) -> list[ast.AST]:
     """The nodes of a function, without those of the functions and classes in it."""
-    for node in ast.iter_child_nodes(function):
-        yield node
-        if not isinstance(node, SCOPES):
-            yield from _own_nodes(node)
+    found: list[ast.AST] = []
+    waiting = [function]
+    for node in waiting:
+        inner = list(ast.iter_child_nodes(node))
+        found += inner
+        waiting += [each for each in inner if not isinstance(each, SCOPES)]
+    return found
 
 
 def _is_generator(function: Function) -> bool:
@@ -137,7 +140,7 @@ def _confirm_ends(function: Function, name: str, token: str, marks: Mapping[str,
     def confirming() -> ast.Call:
         return _call(marks["confirm"], ast.Constant(name), ast.Constant(token))
 
-    for node in list(_own_nodes(function)):
+    for node in _own_nodes(function):
         if isinstance(node, ast.Return):
             value = node.value or ast.Constant(None)
             both = ast.Tuple([value, confirming()], ast.Load())  # the value first, as it would be
@@ -191,8 +194,9 @@ def _replace_looks(tree: ast.Module, receivers: frozenset[str], marks: Mapping[s
         return _placed(_call(marks[kind], *operands), node)
 
     def replaced(node: Any) -> Any:
-        if isinstance(node, ast.AST):
-            _replace_in(node, replaced)
+        if not isinstance(node, ast.AST):
+            return node
+        _replace_in(node, replaced)
         if isinstance(node, ast.Compare) and not _is_left_alone(node):
             kind, *order = _comparison(node)
             return called(node, kind, *order, node.left, node.comparators[0])
@@ -208,8 +212,8 @@ def _replace_looks(tree: ast.Module, receivers: frozenset[str], marks: Mapping[s
 def _replace_in(tree: ast.AST, replaced: Callable[[Any], Any]) -> None:
     for name, field in ast.iter_fields(tree):
         if isinstance(field, list):
-            field[:] = [replaced(each) for each in field]
-        else:
+            field[:] = map(replaced, field)
+        elif isinstance(field, ast.AST):
             setattr(tree, name, replaced(field))
 
 
