@@ -4,6 +4,8 @@
     ├── RequestError            what the caller asked for cannot be done as asked; also a ValueError
     │   ├── ArgumentTypeError   an argument is of another type than is asked for; also a TypeError
     │   ├── InterfaceError      a name or a type among the inputs and outputs
+    │   ├── EncodingError       a function that has no name to write it by
+    │   ├── DecodingError       a text that names no function that may be read
     │   ├── SampleError         a sample that is missing, empty or not what its name says
     │   └── SettingsError       a setting of the agent
     ├── ModelError              talking to a model
@@ -49,6 +51,14 @@ class ArgumentTypeError(RequestError, TypeError):
 
 class InterfaceError(RequestError):
     """A name or a type among the inputs and outputs is not possible."""
+
+
+class EncodingError(RequestError):
+    """A function cannot be written as text, because no module holds it by name."""
+
+
+class DecodingError(RequestError):
+    """A text names no function that may be read, or its function failed where it was opened."""
 
 
 class SampleError(RequestError):
