@@ -1,0 +1,50 @@
+"""Assertions taken apart, and tests of HumanEval's kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
+from flyteplugins_codegen.source.check_texts import assertion_cases, require_check
+
+
+@pytest.mark.parametrize(
+    ("text", "cases"),
+    [
+        ("assert f(1) == 2\nassert f(2) == 3\n", ("assert f(1) == 2", "assert f(2) == 3")),
+        (
+            "import math\n\nassert f(math.pi)\nx = 2\nassert f(x)",
+            ("import math\n\nassert f(math.pi)", "x = 2\nassert f(x)"),
+        ),
+        ("for x in [1, 2]:\n    assert f(x)\nassert f(3)", ("for x in [1, 2]:\n    assert f(x)", "assert f(3)")),
+        ("assert f(1); assert f(2)\nassert f(3)", ("assert f(1); assert f(2)", "assert f(3)")),
+        ("assert f(1) == (\n    2\n)\n\n# the end\ny = 1", ("assert f(1) == (\n    2\n)\n\n# the end\ny = 1",)),
+        ("assert f('\f') == 1\r\nassert f(2)", ("assert f('\f') == 1", "assert f(2)")),
+        ("x = 1", ()),
+        ("", ()),
+    ],
+)
+def test_each_statement_that_checks_is_a_case_with_what_prepares_it(text: str, cases: tuple[str, ...]) -> None:
+    assert assertion_cases(text) == cases
+
+
+@pytest.mark.parametrize("text", ["assert (", "\0", "assert f('\ud800')", "assert " + "(" * 1_000])
+def test_assertions_that_are_no_python_are_told_so(text: str) -> None:
+    with pytest.raises(RequestError, match=r"the assertions.*Python"):
+        assertion_cases(text)
+
+
+@pytest.mark.parametrize("test", ["", "assert f(1)", "check = 1", "class check: pass"])
+def test_a_test_defines_check(test: str) -> None:
+    require_check("import math\n\ndef check(candidate):\n    assert candidate(1)\n")
+    with pytest.raises(RequestError, match=r"defines no function check\(candidate\)"):
+        require_check(test)
+
+
+@pytest.mark.parametrize("given", [None, 3, b"assert f(1)", ["assert f(1)"]])
+def test_what_is_no_text_is_told_by_its_type(given: Any) -> None:
+    for read in (assertion_cases, require_check):
+        with pytest.raises(ArgumentTypeError, match=type(given).__name__):
+            read(given)
