@@ -23,7 +23,8 @@
     │   ├── PackageError        by fault of the candidate: an unknown, forbidden or conflicting package
     │   └── IndexUnavailableError     by fault of the machine: no index, no disk, no uv
     ├── SandboxError            the sandbox itself failed; never the program's fault
-    │   └── SandboxUnavailableError   this machine offers no isolation
+    │   ├── SandboxUnavailableError   this machine offers no isolation
+    │   └── MissingInterpreterError   the machine or the image has nothing that runs a language
     └── SolutionError           a solution did not do what it declares
         ├── SolutionFailedError       it ended with an error, ran out of time or memory
         ├── OutputError               an output is missing or not of its type
@@ -154,6 +155,10 @@ class SandboxError(CodegenError):
 
 class SandboxUnavailableError(SandboxError):
     """This machine offers no isolation; the message names what to install."""
+
+
+class MissingInterpreterError(SandboxError):
+    """The machine or the image has nothing that runs a language; the message names what to install."""
 
 
 class SolutionError(CodegenError):
