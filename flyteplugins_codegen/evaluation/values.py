@@ -18,6 +18,7 @@ __all__ = [
     "Pair",
     "PairTests",
     "Problem",
+    "ProgramTests",
     "PytestTests",
     "Sample",
     "SampleResult",
@@ -104,7 +105,17 @@ class StdinTests:
     tolerance: float = 0.0
 
 
-Tests: TypeAlias = CheckTests | AssertTests | PairTests | UnittestTests | PytestTests | StdinTests
+@dataclass(frozen=True, slots=True)
+class ProgramTests:
+    """Tests in another language than Python: `source` follows the solution in one program.
+
+    It ends the program with another status than 0 where a test fails, as `assert` or `process.exit(1)` do.
+    """
+
+    source: str
+
+
+Tests: TypeAlias = CheckTests | AssertTests | PairTests | UnittestTests | PytestTests | StdinTests | ProgramTests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

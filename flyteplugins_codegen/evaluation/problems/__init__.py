@@ -1,0 +1,1 @@
+"""Problems out of files: each benchmark's own form, and one of ours."""

@@ -1,0 +1,141 @@
+"""What canonical solutions give for the inputs of their problems: found out in the sandbox once, then kept."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from flyteplugins_codegen.errors import RequestError, SandboxError
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.settings import SandboxKind
+from flyteplugins_codegen.sandbox.compact import compact_source
+from flyteplugins_codegen.sandbox.contract import APP, Execution, Job, Limits
+from flyteplugins_codegen.sandbox.opening import open_sandbox
+from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
+from flyteplugins_codegen.sandbox.values import plain_data
+from flyteplugins_codegen.store import ContentStore, digest
+
+_CHECK: Final = Path(__file__).with_name("plus_check.py")
+_REFERENCE: Final = Path(__file__).with_name("reference.py")
+_LIMITS: Final = Limits(wall_s=300, memory_mib=4096, output_mib=1024, file_mib=1024)
+_KIND: Final = "expected-values"
+_FORM: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A canonical solution as a whole program, the arguments of its calls, and how another's values are compared.
+
+    `rule` and `tolerance` are as `plus_check` has them; `presence` asks only whether there is a value; `place` is for
+    messages.
+    """
+
+    place: str
+    program: str
+    entry_point: str
+    calls: Sequence[Sequence[Any]]
+    rule: str = "close"
+    tolerance: float = 0.0
+    presence: bool = False
+
+
+class _Packed(Value):
+    """Calls and their values as `plus_check.Cases` unpacks them."""
+
+    text: str
+
+
+def check_sources(references: Sequence[Reference], sandbox: SandboxKind) -> list[str]:
+    """For each reference the source of a `check(candidate)` that holds a candidate against it.
+
+    What was computed is kept by content, so that it is computed once.
+
+    Raises:
+        RequestError: a canonical solution fails on an input, or gives what is no plain data.
+        SandboxError: the sandbox failed.
+    """
+    store, keys = ContentStore(), [_key(each) for each in references]
+    found = {key: kept for key in keys if (kept := store.get(_KIND, key, _Packed))}
+    missing = {key: each for key, each in zip(keys, references, strict=True) if key not in found}
+    for key, packed in zip(missing, _computed(list(missing.values()), sandbox), strict=True):
+        found[key] = packed
+        with suppress(OSError):  # a full disk costs the next run this work again, and nothing else
+            store.put(_KIND, key, packed)
+    return [_source(each, found[key]) for key, each in zip(keys, references, strict=True)]
+
+
+def _key(each: Reference) -> str:
+    calls = [_line(each, list(call)).decode() for call in each.calls]
+    return digest(_FORM, each.program, each.entry_point, each.presence, calls)
+
+
+def _computed(references: Sequence[Reference], sandbox: SandboxKind) -> list[_Packed]:
+    if not references:
+        return []
+    packed: dict[int, _Packed] = {}
+    with open_sandbox(sandbox) as opened:
+
+        def keep(index: int, execution: Execution) -> None:
+            packed[index] = _packed(references[index], execution)
+
+        opened.map((_job(each) for each in references), workers=2, on_result=keep)
+    return [packed[index] for index in range(len(references))]
+
+
+def _job(each: Reference) -> Job:
+    first = plain_data.write_text([each.program, each.entry_point, each.presence])
+    return Job(
+        command=("python", f"{APP}/reference.py"),
+        program={"reference.py": _REFERENCE, "plain_data.py": Path(plain_data.__file__)},
+        stdin=b"\n".join([first, *(_line(each, list(call)) for call in each.calls)]),
+        outputs=("values",),
+        env=STEADY_ENVIRONMENT,
+        limits=_LIMITS,
+    )
+
+
+def _line(each: Reference, value: Any) -> bytes:
+    try:
+        return plain_data.write_text(plain_data.Writer(_refuse, [], exactly=True).tree(value))
+    except plain_data.NotPlainError as error:
+        raise RequestError(f"{each.place}: an input cannot be told: {error}") from None
+
+
+def _refuse(value: Any) -> Any:
+    raise plain_data.NotPlainError(f"a value of the type {type(value).__name__} is no plain data")
+
+
+def _packed(each: Reference, execution: Execution) -> _Packed:
+    if execution.status == "sandbox_error":
+        raise SandboxError(f"the sandbox failed while it ran a canonical solution: {execution.message}")
+    values = list(_values(each, execution))
+    calls = [_line(each, list(call)) for call in each.calls]
+    lines = b"\n".join(b"[%b,%b]" % pair for pair in zip(calls, values, strict=True))
+    return _Packed(text=base64.b64encode(zlib.compress(lines)).decode())
+
+
+def _values(each: Reference, execution: Execution) -> Iterator[bytes]:
+    output = execution.outputs.get("values")
+    lines = output.read_bytes(output.size_bytes).splitlines() if output else []
+    for line in lines:
+        try:
+            kind, told = plain_data.read_text(line)
+            value = plain_data.write_text(told)
+        except (plain_data.MalformedError, ValueError, TypeError):
+            raise RequestError(f"{each.place}: what its canonical solution gave cannot be read") from None
+        if kind != "value":
+            raise RequestError(f"{each.place}: its canonical solution fails on one of its inputs: {told}")
+        yield value
+    if len(lines) != len(each.calls):
+        ended = f"it ended by {execution.status} after {len(lines)} of {len(each.calls)} inputs"
+        raise RequestError(f"{each.place}: its canonical solution gave no answer: {ended}")
+
+
+def _source(each: Reference, packed: _Packed) -> str:
+    made = f"Cases({packed.text!r}, {each.rule!r}, {each.tolerance!r})"
+    return f"{compact_source(str(_CHECK))}\ncheck = {made}.check\n"

@@ -1,0 +1,145 @@
+"""Problems of one's own, as JSON Lines: the fields, what they mean, and which go together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.evaluation.json_lines import Record
+from flyteplugins_codegen.evaluation.merging import continued
+from flyteplugins_codegen.evaluation.values import (
+    AssertTests,
+    CheckTests,
+    Pair,
+    PairTests,
+    Problem,
+    ProgramTests,
+    PytestTests,
+    StdinPair,
+    StdinTests,
+    Tests,
+    UnittestTests,
+)
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.sandbox.contract import Limits
+from flyteplugins_codegen.source.language_names import language_of
+
+_KINDS: Final = ("check", "asserts", "pairs", "unittest", "pytest", "stdin", "program")
+
+
+class OwnPair(Value):
+    """One call and what it returns. JSON has no tuples: where a list is expected, a tuple will do."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = Field(default_factory=dict)
+    expected: Any
+
+
+class OwnStdin(Value):
+    """What a program reads on stdin, and what it prints."""
+
+    stdin: str = ""
+    stdout: str
+
+
+class OwnLimits(Value):
+    """What one sample may use; what is left out is the evaluation's own."""
+
+    wall_s: float | None = Field(default=None, gt=0)
+    cpu_s: float | None = Field(default=None, gt=0)
+    memory_mib: int | None = Field(default=None, gt=0)
+
+
+class OwnProblem(Value):
+    """One line of a file of one's own problems.
+
+    Exactly one of `check`, `asserts`, `pairs`, `unittest`, `pytest`, `stdin` and `program` says what is right; `setup`
+    goes with `asserts`, `tolerance` with `pairs` and `stdin`. `canonical_solution` is a whole program, or what
+    completes the prompt. Other fields are an error, lest a misspelt one goes unnoticed; `metadata` takes anything.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", coerce_numbers_to_str=True)
+
+    task_id: str = Field(min_length=1)
+    prompt: str = ""
+    entry_point: str = ""
+    canonical_solution: str | None = None
+    category: str = ""
+    language: str = "python"
+    limits: OwnLimits | None = None
+    check: str | None = None
+    asserts: tuple[str, ...] | None = Field(default=None, min_length=1)
+    setup: str = ""
+    pairs: tuple[OwnPair, ...] | None = Field(default=None, min_length=1)
+    tolerance: float = Field(default=0.0, ge=0)
+    unittest: str | None = None
+    pytest: str | None = None
+    stdin: tuple[OwnStdin, ...] | None = Field(default=None, min_length=1)
+    program: str | None = None
+    metadata: Any = None
+
+
+def own_problem(record: Record) -> Problem:
+    """The problem of one record. Raises RequestError naming the field that is missing, unknown or of another type."""
+    try:
+        own = OwnProblem.model_validate(record.fields)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise RequestError(f"{record.place}: the problem's {field!r}: {first['msg']}; {_known()}") from None
+    tests = _tests(record, own)
+    _check_entry_point(record, own, tests)
+    return Problem(
+        task_id=own.task_id,
+        tests=tests,
+        entry_point=own.entry_point,
+        prompt=own.prompt,
+        canonical_solution=_canonical(own),
+        category=own.category,
+        language=language_of(own.language) or "python",
+        limits=_limits(own.limits),
+    )
+
+
+def _known() -> str:
+    return f"the fields are {', '.join(OwnProblem.model_fields)}"
+
+
+def _tests(record: Record, own: OwnProblem) -> Tests:
+    given = [kind for kind in _KINDS if getattr(own, kind) is not None]
+    if len(given) != 1:
+        found = f"has {' and '.join(given)}" if given else "has no tests"
+        raise RequestError(f"{record.place}: the problem {found}; give one of {', '.join(_KINDS)}")
+    return _of_kind(own, given[0])
+
+
+def _of_kind(own: OwnProblem, kind: str) -> Tests:
+    pairs = tuple(Pair(pair.args, pair.kwargs, pair.expected) for pair in own.pairs or ())
+    makers: Mapping[str, Tests] = {
+        "check": CheckTests(own.check or ""),
+        "asserts": AssertTests(own.asserts or (), own.setup),
+        "pairs": PairTests(pairs, own.tolerance, from_json=True),
+        "unittest": UnittestTests(own.unittest or ""),
+        "pytest": PytestTests(own.pytest or ""),
+        "stdin": StdinTests(tuple(StdinPair(each.stdin, each.stdout) for each in own.stdin or ()), own.tolerance),
+        "program": ProgramTests(own.program or ""),
+    }
+    return makers[kind]
+
+
+def _check_entry_point(record: Record, own: OwnProblem, tests: Tests) -> None:
+    if isinstance(tests, CheckTests | AssertTests | PairTests) and not own.entry_point:
+        raise RequestError(f"{record.place}: the problem has no 'entry_point'; name the function that its tests call")
+
+
+def _canonical(own: OwnProblem) -> str | None:
+    if own.canonical_solution is None:
+        return None
+    return continued(own.prompt, own.canonical_solution, own.entry_point, language_of(own.language))
+
+
+def _limits(own: OwnLimits | None) -> Limits | None:
+    return None if own is None else Limits(**own.model_dump(exclude_none=True))

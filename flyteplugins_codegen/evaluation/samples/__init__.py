@@ -1,0 +1,1 @@
+"""Samples out of files and folders: what models wrote, read lazily."""
