@@ -24,6 +24,7 @@ ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
 _log = logging.getLogger(__name__)
 _LISTS: Final = ("configs", "config_list")
+_OF_QUESTIONS: Final = frozenset({"prompt", "messages", "context"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,9 @@ def read_terms(config: Mapping[str, Any]) -> Terms:
     Raises ArgumentTypeError, SettingsError: see `read_config`.
     """
     own = dict(config)
+    asked = sorted(_OF_QUESTIONS & own.keys())
+    if asked:
+        raise SettingsError(f"{asked[0]} is not taken by this function, which asks in its own words; see generate_code")
     account = _read_account(own.pop("budget", None))
     lists = [own.pop(name) for name in _LISTS if name in own]
     given = [entries for entries in lists if entries is not None]
