@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluation import Evaluation, Score, pass_at_k
+from flyteplugins_codegen.evaluation.findings import Findings, Score, pass_at_k
 from flyteplugins_codegen.evaluation.intervals import Interval, bootstrap_interval, mcnemar_p_value
 
 
@@ -27,7 +27,7 @@ class Pairing:
     p_value: float
 
 
-def pair(first: Evaluation, second: Evaluation) -> Pairing:
+def pair(first: Findings, second: Findings) -> Pairing:
     """Compare two evaluations. Raises RequestError where they have no problem, or no k, in common."""
     tasks = [task for task in first.scores if _is_counted(first, task) and _is_counted(second, task)]
     ks = [k for k in first.pass_at_k if k in second.pass_at_k]
@@ -48,7 +48,7 @@ def pair(first: Evaluation, second: Evaluation) -> Pairing:
     )
 
 
-def _is_counted(evaluation: Evaluation, task: str) -> bool:
+def _is_counted(evaluation: Findings, task: str) -> bool:
     return task in evaluation.scores and evaluation.scores[task].n > 0
 
 
