@@ -12,7 +12,6 @@ from flyteplugins_codegen.store import write_atomically
 
 def write_lines(findings: Findings, path: Path) -> Path:
     """Write the file whole or not at all; the same findings give the same bytes. Raises OSError."""
-    lines = [json.dumps(row).encode() + b"
-" for row in result_rows(findings)]
+    lines = [json.dumps(row).encode() + b"\n" for row in result_rows(findings)]
     write_atomically(path, b"".join(lines))
     return path
