@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flyteplugins_codegen.agent import AutoCoderAgent
+    from flyteplugins_codegen.models.budget import Budget
     from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
     from flyteplugins_codegen.models.settings import ImageConfig
     from flyteplugins_codegen.result import CodeGenEvalResult
@@ -14,31 +15,48 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.source.code_block import CodeBlock
     from flyteplugins_codegen.source.content import content_str
     from flyteplugins_codegen.source.infer_lang import infer_lang
+    from flyteplugins_codegen.toolkit.generate_assertions import generate_assertions
+    from flyteplugins_codegen.toolkit.generate_code import generate_code
+    from flyteplugins_codegen.toolkit.improve_code import improve_code
+    from flyteplugins_codegen.toolkit.improve_function import improve_function
+    from flyteplugins_codegen.toolkit.model_config import ModelConfig
 
 __all__ = [
     "AutoCoderAgent",
+    "Budget",
     "CodeBlock",
     "CodeGenEvalResult",
     "CodePlan",
     "CodeSolution",
     "ImageConfig",
+    "ModelConfig",
     "content_str",
     "extract_blocks",
     "extract_code",
+    "generate_assertions",
+    "generate_code",
+    "improve_code",
+    "improve_function",
     "infer_lang",
 ]
 
 # Nothing heavy is imported until a name is used (PEP 562).
 _ROOMS = {
     "AutoCoderAgent": "agent",
+    "Budget": "models.budget",
     "CodeBlock": "source.code_block",
     "CodeGenEvalResult": "result",
     "CodePlan": "models.candidate",
     "CodeSolution": "models.candidate",
     "ImageConfig": "models.settings",
+    "ModelConfig": "toolkit.model_config",
     "content_str": "source.content",
     "extract_blocks": "source.blocks",
     "extract_code": "source.blocks",
+    "generate_assertions": "toolkit.generate_assertions",
+    "generate_code": "toolkit.generate_code",
+    "improve_code": "toolkit.improve_code",
+    "improve_function": "toolkit.improve_function",
     "infer_lang": "source.infer_lang",
 }
 

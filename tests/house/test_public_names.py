@@ -7,14 +7,20 @@ from flyteplugins_codegen import errors
 
 PUBLIC_NAMES = [
     "AutoCoderAgent",
+    "Budget",
     "CodeBlock",
     "CodeGenEvalResult",
     "CodePlan",
     "CodeSolution",
     "ImageConfig",
+    "ModelConfig",
     "content_str",
     "extract_blocks",
     "extract_code",
+    "generate_assertions",
+    "generate_code",
+    "improve_code",
+    "improve_function",
     "infer_lang",
 ]
 SETTINGS = [
