@@ -75,16 +75,16 @@ class Account:
     def _flaw(self, total: Spending) -> str | None:
         budget, left_s = self.budget, self.left_s
         if left_s is not None and left_s <= 0:
-            return f"the budget's {budget.max_wall_s:g} s are over"
+            return f"max_wall_s={budget.max_wall_s:g} is over"
         if budget.max_calls is not None and total.calls > budget.max_calls:
-            return f"the budget of {budget.max_calls} calls is spent"
+            return f"max_calls={budget.max_calls} is spent"
         if budget.max_tokens is not None and total.tokens > budget.max_tokens:
-            return f"the next call would exceed the budget of {budget.max_tokens} tokens"
+            return f"max_tokens={budget.max_tokens} leaves no room for the next call"
         return None if budget.max_cost_usd is None else _cost_flaw(total.cost_usd, budget.max_cost_usd)
 
     def _told(self) -> str:
         cost = "" if self._spent.cost_usd is None else f", {self._spent.cost_usd:.4g} USD"
-        return f"{self._spent.calls} calls were made, {self._spent.tokens} tokens{cost}; raise the budget to go on"
+        return f"spent so far: {self._spent.calls} calls, {self._spent.tokens} tokens{cost}; raise the budget to go on"
 
 
 def _cost_flaw(cost: float | None, max_cost_usd: float) -> str | None:
@@ -93,7 +93,7 @@ def _cost_flaw(cost: float | None, max_cost_usd: float) -> str | None:
             f"max_cost_usd={max_cost_usd:g} cannot be kept to, for the price of a call is unknown: "
             "give the model's price, or bound max_tokens instead"
         )
-    return f"the next call would exceed the budget of {max_cost_usd:g} USD" if cost > max_cost_usd else None
+    return f"max_cost_usd={max_cost_usd:g} leaves no room for the next call" if cost > max_cost_usd else None
 
 
 class BudgetedModel:
