@@ -64,7 +64,7 @@ async def eval_function_completions(  # noqa: PLR0913, PLR0917 - the signature o
         require_check(test)
     if assertions is None:
         return _success_of_all(await _test(bench, programs, function, test))
-    source, cost = await _source_of(assertions, definition, is_needed=bool(programs))
+    source, cost = await source_of(assertions, definition) if programs or not callable(assertions) else (None, 0.0)
     selected, succeeded = await _select(bench, programs, function, source)
     chosen = [] if selected is None else [programs[selected]]
     tested = {} if test is None else {"success": any(await _test(bench, chosen, function, test))}
@@ -99,14 +99,15 @@ def _success_of_all(passed: Sequence[bool]) -> dict[str, Any]:
     return {"expected_success": 1 - failed_share ** len(passed) if passed else 0.0, "success": any(passed)}
 
 
-async def _source_of(assertions: Assertions, definition: str, *, is_needed: bool) -> tuple[str | None, float | None]:
-    """The assertions' source and what it cost; nothing is made for nobody."""
+async def source_of(assertions: Assertions, definition: str) -> tuple[str, float | None]:
+    """The assertions' source, made of the definition where they are what makes it, and what that cost.
+
+    Raises RequestError for source that checks nothing, or for what makes none; and what making it raises.
+    """
     if not callable(assertions):
         if not can_fail(AssertList(assertion_cases(assertions))):
             raise RequestError("the assertions check nothing; write asserts, or pass None to choose by the test alone")
         return assertions, 0.0
-    if not is_needed:
-        return None, 0.0
     made = getattr(assertions, "aio", assertions)(definition)
     made = await made if inspect.isawaitable(made) else made
     if not (isinstance(made, tuple) and len(made) == 2 and isinstance(made[0], str)):  # noqa: PLR2004 - source, cost
