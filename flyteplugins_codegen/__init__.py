@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.source.code_block import CodeBlock
     from flyteplugins_codegen.source.content import content_str
     from flyteplugins_codegen.source.infer_lang import infer_lang
+    from flyteplugins_codegen.toolkit.command_line import CommandLineCodeResult, CommandLineExecutor
+    from flyteplugins_codegen.toolkit.execute_code import execute_code
     from flyteplugins_codegen.toolkit.generate_assertions import generate_assertions
     from flyteplugins_codegen.toolkit.generate_code import generate_code
     from flyteplugins_codegen.toolkit.improve_code import improve_code
     from flyteplugins_codegen.toolkit.improve_function import improve_function
     from flyteplugins_codegen.toolkit.model_config import ModelConfig
+    from flyteplugins_codegen.toolkit.run_code import run_code
+    from flyteplugins_codegen.toolkit.virtual_env import create_virtual_env
 
 __all__ = [
     "AutoCoderAgent",
@@ -28,9 +32,13 @@ __all__ = [
     "CodeGenEvalResult",
     "CodePlan",
     "CodeSolution",
+    "CommandLineCodeResult",
+    "CommandLineExecutor",
     "ImageConfig",
     "ModelConfig",
     "content_str",
+    "create_virtual_env",
+    "execute_code",
     "extract_blocks",
     "extract_code",
     "generate_assertions",
@@ -38,6 +46,7 @@ __all__ = [
     "improve_code",
     "improve_function",
     "infer_lang",
+    "run_code",
 ]
 
 # Nothing heavy is imported until a name is used (PEP 562).
@@ -48,9 +57,13 @@ _ROOMS = {
     "CodeGenEvalResult": "result",
     "CodePlan": "models.candidate",
     "CodeSolution": "models.candidate",
+    "CommandLineCodeResult": "toolkit.command_line",
+    "CommandLineExecutor": "toolkit.command_line",
     "ImageConfig": "models.settings",
     "ModelConfig": "toolkit.model_config",
     "content_str": "source.content",
+    "create_virtual_env": "toolkit.virtual_env",
+    "execute_code": "toolkit.execute_code",
     "extract_blocks": "source.blocks",
     "extract_code": "source.blocks",
     "generate_assertions": "toolkit.generate_assertions",
@@ -58,6 +71,7 @@ _ROOMS = {
     "improve_code": "toolkit.improve_code",
     "improve_function": "toolkit.improve_function",
     "infer_lang": "source.infer_lang",
+    "run_code": "toolkit.run_code",
 }
 
 

@@ -106,3 +106,22 @@ class BothWays(Generic[S, P, T]):
             # Looked up on the class, as documentation tools and pydantic do.
             return BoundMethod(function)  # type: ignore[arg-type]  # unbound: the caller passes the object itself
         return BoundMethod(functools.partial(function, instance))
+
+
+class Threaded(Generic[P, T]):
+    """Decorates a function that blocks: called it does, and `.aio` awaits it in a thread of its own.
+
+    A coroutine that is cancelled waits no longer; the function runs on to its end.
+    """
+
+    def __init__(self, function: Callable[P, T]) -> None:
+        self._function = function
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call, and wait for the result."""
+        return self._function(*args, **kwargs)
+
+    async def aio(self, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Await the result, with the event loop free for others."""
+        return await in_daemon_thread(functools.partial(self._function, *args, **kwargs))

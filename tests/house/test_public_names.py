@@ -12,9 +12,13 @@ PUBLIC_NAMES = [
     "CodeGenEvalResult",
     "CodePlan",
     "CodeSolution",
+    "CommandLineCodeResult",
+    "CommandLineExecutor",
     "ImageConfig",
     "ModelConfig",
     "content_str",
+    "create_virtual_env",
+    "execute_code",
     "extract_blocks",
     "extract_code",
     "generate_assertions",
@@ -22,6 +26,7 @@ PUBLIC_NAMES = [
     "improve_code",
     "improve_function",
     "infer_lang",
+    "run_code",
 ]
 SETTINGS = [
     "model",

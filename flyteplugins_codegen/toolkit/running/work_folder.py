@@ -1,0 +1,163 @@
+"""The files of a working folder on their way into a sandbox, and what became of them on their way back.
+
+The program runs on a copy. What it has changed is found by comparing with that copy, never with what lies in the folder
+by then: two programs that run in one folder at once each bring back their own changes alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.sandbox.contract import OUTPUTS
+from flyteplugins_codegen.sandbox.names import name_flaw
+from flyteplugins_codegen.sandbox.outputs import Output
+from flyteplugins_codegen.toolkit.running.own_folder import InTheWayError, OwnFolder, is_same
+
+MOST_FILES: Final = 10_000
+MOST_MIB: Final = 1024
+"""How much a working folder may hold: all of it is copied for each run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """A copy of a working folder at one moment, in `folder`: regular files and the folders above them."""
+
+    folder: Path
+    files: frozenset[str] = frozenset()
+    folders: frozenset[str] = frozenset()
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What was done to a working folder: names relative to it, sorted; `refused` says of each name why it was not."""
+
+    written: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def copy_folder(source: Path, target: Path) -> Copied:
+    """Copy a folder's files for a program. Links, devices, and names that no job may give a file, are left out.
+
+    Raises RequestError for a folder that holds too much, or a file that cannot be read.
+    """
+    files, folders, size_bytes = set[str](), set[str](), 0
+    for path, status in _entries(source):
+        name = path.relative_to(source).as_posix()
+        if stat.S_ISDIR(status.st_mode):
+            folders.add(name)
+            (target / name).mkdir()
+            continue
+        size_bytes += status.st_size
+        files.add(name)
+        if len(files) > MOST_FILES or size_bytes > MOST_MIB << 20:
+            raise RequestError(
+                f"work_dir {source} holds more than {MOST_FILES} files or {MOST_MIB} MiB; choose another"
+            )
+        _copy(path, target / name, status.st_mode)
+    return Copied(folder=target, files=frozenset(files), folders=frozenset(folders), size_bytes=size_bytes)
+
+
+def _entries(source: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Every folder before what it holds."""
+    waiting = [source]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                if name_flaw(entry.name) or not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
+                    continue
+                yield Path(entry.path), status
+                if stat.S_ISDIR(status.st_mode):
+                    waiting.append(Path(entry.path))
+
+
+def _copy(path: Path, target: Path, mode: int) -> None:
+    try:
+        shutil.copyfile(path, target, follow_symlinks=False)
+    except PermissionError as error:
+        raise RequestError(f"{path} cannot be read, and all of work_dir is handed to the code: {error}") from error
+    target.chmod(0o755 if mode & stat.S_IXUSR else 0o644)
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What a program left of its copy. `closed` are the names at the top of which nothing can be told."""
+
+    files: Mapping[str, Path]
+    folders: frozenset[str]
+    closed: Mapping[str, str]
+
+    def may_be_gone(self, name: str) -> bool:
+        """Whether a name that is not here was removed, as far as can be told."""
+        return name not in self.files and name.partition("/")[0] not in self.closed and OUTPUTS not in self.closed
+
+
+def read_left(outputs: Mapping[str, Output], refused: Mapping[str, str]) -> Left:
+    """What there was below /var/outputs, by names relative to it."""
+    files, folders = dict[str, Path](), set[str]()
+    for name, output in outputs.items():
+        if output.is_directory:
+            folders |= {name, *(f"{name}/{inner}" for inner in output.folders)}
+            files |= {f"{name}/{inner}": path for inner, path in output.files.items()}
+        else:
+            files[name] = output.files[name]
+    return Left(files, frozenset(folders), refused)
+
+
+def bring_back(left: Left, copied: Copied, folder: Path, *, keep_out: str | None = None) -> Changes:
+    """Do to a working folder what a program did to its copy; `keep_out` names a file that is none of it.
+
+    Raises OSError where the disk does not take it.
+    """
+    own = OwnFolder(folder)
+    gone = sorted(name for name in copied.files if left.may_be_gone(name) and name != keep_out)
+    deleted = tuple(name for name in gone if own.remove_file(name, same_as=copied.folder / name))
+    for name in sorted(copied.folders - left.folders, key=len, reverse=True):
+        if left.may_be_gone(name):
+            own.remove_folder(name)
+    refused = dict(left.closed)
+    for name in sorted(left.folders - copied.folders):
+        _is_done(partial(own.make_folder, name), name, refused)
+    written = tuple(
+        name
+        for name, path in sorted(left.files.items())
+        if name != keep_out and _is_changed(name, path, copied) and _is_done(_writing(own, name, path), name, refused)
+    )
+    return Changes(written=written, deleted=deleted, refused=refused)
+
+
+def _is_changed(name: str, path: Path, copied: Copied) -> bool:
+    if name not in copied.files:
+        return True
+    before = copied.folder / name
+    if _is_executable(path) != _is_executable(before):
+        return True
+    with path.open("rb") as file:
+        return not is_same(file, before)
+
+
+def _is_executable(path: Path) -> bool:
+    return bool(path.stat().st_mode & stat.S_IXUSR)
+
+
+def _writing(own: OwnFolder, name: str, path: Path) -> Callable[[], None]:
+    return partial(own.write, name, path, executable=_is_executable(path))
+
+
+def _is_done(act: Callable[[], None], name: str, refused: dict[str, str]) -> bool:
+    try:
+        act()
+    except InTheWayError as error:
+        refused[name] = str(error)
+        return False
+    return True
