@@ -19,7 +19,7 @@ from flyteplugins_codegen.evaluation.findings import (
     score_problems,
 )
 from flyteplugins_codegen.evaluation.intervals import bootstrap_interval
-from flyteplugins_codegen.evaluation.values import SampleResult
+from flyteplugins_codegen.evaluation.values import Sample, SampleResult
 
 if TYPE_CHECKING:
     from flyteplugins_codegen.evaluation.pairing import Pairing
@@ -49,6 +49,28 @@ class Evaluation(Findings):
         from flyteplugins_codegen.evaluation.results.lines import write_lines
 
         return write_lines(self, Path(path))
+
+    def report(
+        self,
+        path: str | Path = "report.html",
+        *,
+        samples: Iterable[Sample] | None = None,
+        before: Findings | None = None,
+        title: str = "Evaluation",
+    ) -> Path:
+        """Write one HTML page that needs no network: scores, problems, failures, the slowest, every sample.
+
+        `samples`, the ones that were evaluated, show their code; `before` is an earlier run to hold this one against.
+        Raises RequestError where these are of other problems, OSError where the file cannot be written.
+        """
+        from flyteplugins_codegen.evaluation.report.page import write_report
+
+        return write_report(self, Path(path), samples=samples, before=before, title=title)
+
+    def _repr_html_(self) -> str:
+        from flyteplugins_codegen.evaluation.report.summary import render_summary
+
+        return render_summary(self)
 
 
 def summarize(
