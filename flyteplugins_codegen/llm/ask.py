@@ -152,11 +152,13 @@ def read_reply(reply: ModelReply, reply_type: type[ReplyT]) -> ReplyT | ReplyErr
         return RefusedReplyError(f"{who} declined to answer: {reply.text[:200] or 'no reason given'}")
     required = [name for name, field in reply_type.model_fields.items() if field.is_required()]
     try:
-        return reply_type.model_validate(find_object(reply.text, required))
+        value = reply_type.model_validate(find_object(reply.text, required))
+        value.model_dump_json()  # fails for half a character (`\ud800`), which JSON can hold and no file
     except ValidationError as error:
         return InvalidReplyError(f"the reply is no valid {reply_type.__name__}:\n{_list_errors(error)}")
     except ValueError as error:
         return InvalidReplyError(f"the reply is no valid {reply_type.__name__}: {error}")
+    return value
 
 
 def _list_errors(error: ValidationError) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import re
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -32,6 +33,7 @@ _FORMAT_WORDS = (
     "tool_choice",
 )
 _SHOWN_CHARACTERS = 300
+_HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate: JSON can hold it, UTF-8 cannot
 
 
 class Dialect(Protocol):
@@ -106,7 +108,7 @@ class HostedModel:
             return CallFailure(status=200, message=str(error), code="unreadable")
         if index == 0 and reply.stop_reason == "complete" and not keeps_to(request.reply_schema, reply.text):
             self._relax(index)  # it took the schema and did not keep to it: tell the next one in the prompt too
-        return reply
+        return reply.model_copy(update={"text": _HALF_CHARACTER.sub("\ufffd", reply.text)})
 
     def _relax(self, index: int) -> bool:
         """Go on to the next format, unless a call beside this one did so already; False when there is none."""

@@ -53,7 +53,7 @@ async def test_the_error_says_what_was_spent_and_what_to_do(serve, open_at, solu
     model, account = budgeted(open_at(serve(LONG).url), PRICES, max_calls=1, max_cost_usd=5.0)
     await model.complete(solution_request())
     with pytest.raises(
-        BudgetSpentError, match="max_calls=1 is spent; spent so far: 1 calls, 2000 tokens, 0.1 USD; raise"
+        BudgetSpentError, match=r"max_calls=1 is spent; spent so far: 1 calls, 2000 tokens, 0\.1 USD; raise"
     ) as told:
         await model.complete(solution_request())
     assert told.value.spent == account.spent == Spending(calls=1, tokens=2000, cost_usd=0.1)

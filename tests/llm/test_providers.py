@@ -87,6 +87,17 @@ async def test_the_second_question_carries_the_reply_and_what_was_wrong_with_it(
     assert "code: Input should be a valid string" in complaint["content"]
 
 
+async def test_half_a_character_breaks_nothing(serve, open_at, solution_request):
+    # A lone surrogate, which JSON can hold and no file: once in the reply itself, once escaped within its JSON.
+    outside = json.dumps({**RIGHT, "code": "print(1)  # @"}).replace("@", "\ud800")
+    answer = await ask(open_at(serve(outside).url), solution_request(), SolutionReply)
+    assert answer.value.code == "print(1)  # \ufffd"
+    inside = json.dumps({**RIGHT, "description": "\ud800"})
+    answer = await ask(open_at(serve(inside, RIGHT).url), solution_request(), SolutionReply)
+    assert answer.value == VALUE
+    assert len(answer.calls) == 2
+
+
 async def test_two_broken_replies_are_an_error_that_knows_both_calls(serve, open_at, solution_request):
     broken = Reply({"description": "no code"}, input_tokens=40, output_tokens=4)
     with pytest.raises(InvalidReplyError, match="code: Field required") as failure:
