@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flyteplugins_codegen.agent import AutoCoderAgent
+    from flyteplugins_codegen.flyte.implementing import implement_task
     from flyteplugins_codegen.models.budget import Budget
     from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
     from flyteplugins_codegen.models.settings import ImageConfig
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.source.code_block import CodeBlock
     from flyteplugins_codegen.source.content import content_str
     from flyteplugins_codegen.source.infer_lang import infer_lang
+    from flyteplugins_codegen.toolkit.assertion_filter import PassAssertionFilter
     from flyteplugins_codegen.toolkit.command_line import CommandLineCodeResult, CommandLineExecutor
+    from flyteplugins_codegen.toolkit.completions import eval_function_completions
     from flyteplugins_codegen.toolkit.execute_code import execute_code
     from flyteplugins_codegen.toolkit.generate_assertions import generate_assertions
     from flyteplugins_codegen.toolkit.generate_code import generate_code
+    from flyteplugins_codegen.toolkit.implement import implement
     from flyteplugins_codegen.toolkit.improve_code import improve_code
     from flyteplugins_codegen.toolkit.improve_function import improve_function
     from flyteplugins_codegen.toolkit.model_config import ModelConfig
@@ -36,13 +40,17 @@ __all__ = [
     "CommandLineExecutor",
     "ImageConfig",
     "ModelConfig",
+    "PassAssertionFilter",
     "content_str",
     "create_virtual_env",
+    "eval_function_completions",
     "execute_code",
     "extract_blocks",
     "extract_code",
     "generate_assertions",
     "generate_code",
+    "implement",
+    "implement_task",
     "improve_code",
     "improve_function",
     "infer_lang",
@@ -61,13 +69,17 @@ _ROOMS = {
     "CommandLineExecutor": "toolkit.command_line",
     "ImageConfig": "models.settings",
     "ModelConfig": "toolkit.model_config",
+    "PassAssertionFilter": "toolkit.assertion_filter",
     "content_str": "source.content",
     "create_virtual_env": "toolkit.virtual_env",
+    "eval_function_completions": "toolkit.completions",
     "execute_code": "toolkit.execute_code",
     "extract_blocks": "source.blocks",
     "extract_code": "source.blocks",
     "generate_assertions": "toolkit.generate_assertions",
     "generate_code": "toolkit.generate_code",
+    "implement": "toolkit.implement",
+    "implement_task": "flyte.implementing",
     "improve_code": "toolkit.improve_code",
     "improve_function": "toolkit.improve_function",
     "infer_lang": "source.infer_lang",

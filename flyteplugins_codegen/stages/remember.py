@@ -21,8 +21,16 @@ _PACKAGE = Path(__file__).parents[1]
 
 @functools.cache
 def code_version(*rooms: str) -> str:
-    """A digest of the source of these rooms, the values and the stages: what other code made is not reused."""
-    files = [path for room in ("models", "stages", *rooms) for path in sorted((_PACKAGE / room).rglob("*.py"))]
+    """A digest of the source of these rooms, the values and the stages: what other code made is not reused.
+
+    Data that lies beside the code counts as code.
+    """
+    files = [
+        path
+        for room in ("models", "stages", *rooms)
+        for path in sorted((_PACKAGE / room).rglob("*.*"))
+        if path.suffix in {".py", ".json"}
+    ]
     parts = [part for path in files for part in (str(path.relative_to(_PACKAGE)), path.read_bytes())]
     return digest(*parts)[:32]
 

@@ -13,7 +13,7 @@ from flyteplugins_codegen.source.check_texts import assertion_cases, require_che
 from flyteplugins_codegen.source.completions import complete_definition
 from flyteplugins_codegen.source.definitions import FunctionDefinition, read_definition
 from flyteplugins_codegen.syncing import BoundMethod, in_daemon_thread
-from flyteplugins_codegen.toolkit.judging import Bench, read_timeout_s
+from flyteplugins_codegen.toolkit.judging import Bench, read_bench
 
 Assertions: TypeAlias = str | Callable[[str], Any]
 
@@ -59,7 +59,7 @@ async def eval_function_completions(  # noqa: PLR0913, PLR0917 - the signature o
     """
     function = read_definition(definition, entry_point)
     programs = [complete_definition(function, response) for response in _read_responses(responses)]
-    bench = Bench(use_docker=use_docker, timeout_s=read_timeout_s(timeout))
+    bench = read_bench(timeout, use_docker)
     if test is not None:
         require_check(test)
     if assertions is None:

@@ -28,7 +28,7 @@ from flyteplugins_codegen.toolkit.assertion_filter import PassAssertionFilter, a
 from flyteplugins_codegen.toolkit.cascade import Step, read_cascade
 from flyteplugins_codegen.toolkit.completions import Assertions, source_of
 from flyteplugins_codegen.toolkit.generate_assertions import generate_assertions
-from flyteplugins_codegen.toolkit.judging import Bench, read_timeout_s
+from flyteplugins_codegen.toolkit.judging import read_bench
 from flyteplugins_codegen.toolkit.model_config import ModelConfig
 from flyteplugins_codegen.toolkit.prompting import task_messages
 from flyteplugins_codegen.toolkit.texts import require_text
@@ -93,7 +93,7 @@ async def implement(
     """
     function = read_definition(require_text("the definition", definition, "pass a signature with a docstring"))
     steps = read_cascade(configs)
-    Bench(use_docker=use_docker, timeout_s=read_timeout_s(timeout))  # what is not possible is told before any is spent
+    read_bench(timeout, use_docker)  # what is not possible is told before anything is spent
     asker = _Asker(definition=definition, account=read_terms({"budget": budget}).account)
     judge: PassAssertionFilter | None = None
     first = 0

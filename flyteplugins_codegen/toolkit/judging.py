@@ -12,7 +12,7 @@ from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, Sandbox
 from flyteplugins_codegen.models.report import ValuesReport
 from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.sandbox.values.run import AssertList, CheckFunction, ValuesJob, run_many
-from flyteplugins_codegen.toolkit.use_docker import open_by_docker_choice, read_images
+from flyteplugins_codegen.toolkit.running.places import Place, open_place, read_place
 
 _log = logging.getLogger(__name__)
 # Far more than there are processors: what programs that never end do most of the time is to wait for their end.
@@ -23,16 +23,10 @@ _DEFAULT_TIMEOUT_S: Final = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Where programs are judged (see `open_by_docker_choice`), and how many seconds each of them has.
+    """Where programs are judged, and how many seconds each of them has."""
 
-    Raises ArgumentTypeError where `use_docker` is no such choice.
-    """
-
-    use_docker: Any = None
-    timeout_s: float = 3.0
-
-    def __post_init__(self) -> None:
-        read_images(self.use_docker)
+    place: Place
+    timeout_s: float
 
     def judge(
         self, programs: Sequence[str], entry_point: str, checks: AssertList | CheckFunction
@@ -49,20 +43,24 @@ class Bench:
         ]
         if not jobs:
             return []
-        with open_by_docker_choice(self.use_docker) as sandbox:
-            results = run_many(sandbox, jobs, workers=min(len(jobs), _MAX_WORKERS))
+        with open_place(self.place, None) as opened:
+            results = run_many(opened.sandbox, jobs, workers=min(len(jobs), _MAX_WORKERS))
         return [_verdict(number, result) for number, result in enumerate(results)]
 
 
-def read_timeout_s(timeout: Any) -> float:
-    """The seconds that a `timeout` means, None being AutoGen's 600. Raises RequestError for what is no time."""
+def read_bench(timeout: Any, use_docker: Any) -> Bench:
+    """What AutoGen's two arguments say: seconds, None being its 600; and the sandbox, see `read_place`.
+
+    Raises ArgumentTypeError, RequestError.
+    """
+    place = read_place(use_docker=use_docker, sandbox=None)
     if timeout is None:
-        return _DEFAULT_TIMEOUT_S
+        return Bench(place=place, timeout_s=_DEFAULT_TIMEOUT_S)
     if isinstance(timeout, bool) or not isinstance(timeout, int | float):
         raise ArgumentTypeError(f"timeout={timeout!r:.100} is {type(timeout).__name__}; pass seconds as a number")
     if not (math.isfinite(timeout) and timeout > 0):
         raise RequestError(f"timeout={timeout!r}: pass seconds above 0, such as 3 or 0.5")
-    return float(timeout)
+    return Bench(place=place, timeout_s=float(timeout))
 
 
 def _verdict(number: int, result: ValuesReport | SandboxError) -> ValuesReport:

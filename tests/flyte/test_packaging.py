@@ -13,7 +13,7 @@ from model_server import ModelServer
 from flyteplugins_codegen import AutoCoderAgent
 
 ROOT = Path(__file__).parents[2]
-MODEL_TASKS = {"write_solution", "write_tests", "repair"}
+MODEL_TASKS = {"write_solution", "write_tests", "repair", "implement_task"}
 
 
 def packaged(archive: Path) -> dict[str, bytes]:
@@ -27,7 +27,8 @@ def test_the_workflows_package_and_only_tasks_that_talk_to_a_model_ask_for_the_s
     pyflyte: Any, tmp_path: Path
 ) -> None:
     archive = tmp_path / "package.tgz"
-    modules = ("--pkgs", "workflows.generate", "--pkgs", "workflows.example_pipeline")
+    names = ("generate", "example_pipeline", "implement")
+    modules = [word for name in names for word in ("--pkgs", f"workflows.{name}")]
     pyflyte.environment["FLYTE_CODEGEN_SECRET"] = "providers/OPENAI_API_KEY"
     done = pyflyte.run(*modules, "package", "--image", "runner:1", "--output", str(archive), cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -40,6 +41,7 @@ def test_the_workflows_package_and_only_tasks_that_talk_to_a_model_ask_for_the_s
     assert (secret.group, secret.key, secret.env_var) == ("providers", "OPENAI_API_KEY", "OPENAI_API_KEY")
     assert not {name for name in ("prepare", "finish") if of_ours[name].metadata.discoverable}
     assert of_ours["run_tests"].metadata.discoverable
+    assert of_ours["implement_task"].metadata.discoverable
     assert "Pickle" not in "".join(str(made.interface) for made in tasks.values())
 
 

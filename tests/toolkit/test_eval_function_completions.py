@@ -158,7 +158,7 @@ def test_what_cannot_be_judged_by_values_fails_and_is_told_in_the_log(caplog: py
         ({"timeout": float("nan")}, "seconds above 0"),
         ({"timeout": "3"}, "timeout='3' is str"),
         ({"timeout": True}, "timeout=True is bool"),
-        ({"use_docker": 1.5}, "use_docker=1.5"),
+        ({"use_docker": 1.5}, "use_docker is 1.5"),
         ({"use_docker": []}, r"use_docker=\[\]"),
     ],
 )
