@@ -20,6 +20,7 @@ from pydantic import (
     WrapValidator,
 )
 
+from flyteplugins_codegen.data.pandera_source import render_schema
 from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
 from flyteplugins_codegen.flyte.caching import runs_locally
 from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
@@ -147,7 +148,7 @@ class CodeGenEvalResult(Value):
             declared_outputs=run.request.outputs,
             data_context=run.context.text or None,
             original_samples={name: _file(sample) for name, sample in samples.items()},
-            generated_schemas=run.schemas,
+            generated_schemas={name: render_schema(table) for name, table in run.schemas.items()},
             prompt=run.request.prompt,
             settings=run.settings,
             environment=last.environment,

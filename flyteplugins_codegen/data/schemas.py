@@ -1,4 +1,4 @@
-"""Pandera schemas as Python source, inferred from a profile: only what the sample shows beyond doubt."""
+"""Schemas inferred from a profile: only what the sample shows beyond doubt."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from pydantic import JsonValue
 
 from flyteplugins_codegen.models.profile import ColumnProfile, SampleProfile
+from flyteplugins_codegen.models.rules import ColumnSchema, ColumnType, TableSchema
 
 _KEY_NAME = re.compile(r"(?:^|_)(?:id|key|uuid|guid|date|day|datetime|timestamp)$")
 _LARGEST_EXACT_FLOAT = 2**53
@@ -21,36 +22,43 @@ _SAME_IN_PANDAS = {
 _JSON_DATE_NAME = re.compile(r"_at$|_time$|^timestamp|^modified$|^date$", re.IGNORECASE)
 
 
-def infer_schema(profile: SampleProfile) -> str | None:
-    """The source of a module whose `schema` the sample satisfies, read by pandas with its defaults.
+def infer_schema(profile: SampleProfile) -> TableSchema | None:
+    """What the sample shows beyond doubt: columns, types, nullability, and uniqueness of what is named like a key.
 
-    The schema says types, nullability, and uniqueness of columns that are named like keys. It says nothing of a type
-    that pandas may read in more than one way. None for a sample without columns, and for one with rows of the wrong
-    length, of which pandas makes something else, or nothing.
+    It says nothing of a type that can be read in more than one way. None for a sample without columns, and for one with
+    rows of the wrong length, of which every reader makes something else, or nothing.
     """
     if not profile.columns or profile.skipped_row_count:
         return None
-    columns = "".join(f"        {_column(column, profile)}\n" for column in profile.columns.values())
-    return (
-        "import pandera.pandas as pa\n\n"
-        "schema = pa.DataFrameSchema(\n"
-        f"    {{\n{columns}    }},\n"
-        "    strict=False,\n"
-        "    coerce=False,\n"
-        ")\n"
+    return TableSchema(columns=tuple(_column(column, profile) for column in profile.columns.values()))
+
+
+def _column(column: ColumnProfile, profile: SampleProfile) -> ColumnSchema:
+    is_seen = bool(profile.row_count) and column.null_count < (profile.row_count or 0)
+    return ColumnSchema(
+        name=column.name,
+        type=_cell_type(column, profile) if is_seen else "any",
+        is_nullable=bool(column.null_count) or not profile.row_count,
+        is_unique=column.is_unique and _looks_like_key(column),
+        # Of JSON's objects each may leave a name out; an index that pandas wrote is a column to other readers only.
+        is_required=not column.is_index and not (column.null_count and profile.format in {"json", "jsonl"}),
+        pandas_dtype=_dtype(column, profile) if is_seen else None,
     )
 
 
-def _column(column: ColumnProfile, profile: SampleProfile) -> str:
-    dtype = _dtype(column, profile) if profile.row_count else None
-    arguments = [] if dtype is None else [dtype]
-    if column.null_count or not profile.row_count:
-        arguments.append("nullable=True")
-    if column.is_unique and _looks_like_key(column):
-        arguments.append("unique=True")
-    if column.is_index:
-        arguments.append("required=False")  # pandas makes it the index, other readers a column
-    return f"{column.name!r}: pa.Column({', '.join(arguments)}),"
+def _cell_type(column: ColumnProfile, profile: SampleProfile) -> ColumnType:
+    kind = column.arrow_type
+    if re.fullmatch(r"u?int\d+", kind):
+        return "integer"
+    if kind in {"float", "double", "halffloat"} or kind.startswith("decimal"):
+        return "number"
+    if kind == "bool":
+        return "boolean"
+    if kind.startswith(("timestamp", "date32", "date64")):
+        return "time"
+    # Every cell of delimited text is a text, whatever it looks like.
+    is_text = kind in {"string", "large_string", "string_view"} and profile.format not in {"csv", "json", "jsonl"}
+    return "text" if is_text else "any"
 
 
 def _looks_like_key(column: ColumnProfile) -> bool:
@@ -59,9 +67,7 @@ def _looks_like_key(column: ColumnProfile) -> bool:
 
 
 def _dtype(column: ColumnProfile, profile: SampleProfile) -> str | None:
-    """The column's type as source, None where pandas' choice is not certain."""
-    if column.null_count == profile.row_count:
-        return None
+    """The column's type in pandas as source, None where pandas' choice is not certain."""
     if profile.format == "csv":
         return _csv_dtype(column)
     if profile.format in ("json", "jsonl"):
@@ -100,8 +106,11 @@ def _json_dtype(column: ColumnProfile) -> str | None:
 def _typed_dtype(column: ColumnProfile) -> str | None:
     if column.arrow_type in ("string", "large_string"):
         return "str" if column.pandas_dtype in (None, "object", "str") else None
+    if column.arrow_type.startswith("dictionary<"):
+        return '"category"'
     dtype = _SAME_IN_PANDAS.get(column.arrow_type) or _temporal(column.arrow_type)
-    if dtype is None or column.pandas_dtype not in (None, dtype):
+    # pandas notes the type of a time stamp without its zone.
+    if dtype is None or column.pandas_dtype not in {None, dtype, re.sub(", .*]", "]", dtype)}:
         return None
     # Integers with nulls become floats, booleans objects.
     has_no_null = "int" in dtype or dtype == "bool"
@@ -109,11 +118,12 @@ def _typed_dtype(column: ColumnProfile) -> str | None:
 
 
 def _temporal(arrow_type: str) -> str | None:
-    """The pandas type of the same unit of a time stamp or duration; None for one with a zone."""
-    found = re.fullmatch(r"(timestamp|duration)\[(s|ms|us|ns)\]", arrow_type)
+    """The pandas type of the same unit, and zone, of a time stamp or duration."""
+    found = re.fullmatch(r"(timestamp|duration)\[(s|ms|us|ns)(?:, tz=([\w/+-]+))?\]", arrow_type)
     if found is None:
         return None
-    return f"{'datetime64' if found[1] == 'timestamp' else 'timedelta64'}[{found[2]}]"
+    zone = f", {found[3]}" if found[3] else ""
+    return f"{'datetime64' if found[1] == 'timestamp' else 'timedelta64'}[{found[2]}{zone}]"
 
 
 def _is_number(value: JsonValue) -> bool:

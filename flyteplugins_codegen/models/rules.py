@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from flyteplugins_codegen.models.base import Value
 
@@ -58,10 +58,15 @@ class ColumnSchema(Value):
 
 
 class TableSchema(Value):
-    """What must be true of a file. A file of another `format` than the schema's own is read as what its content is."""
+    """What must be true of a file, whatever its format: `rules` come on top of what its columns say."""
 
     columns: tuple[ColumnSchema, ...] = ()
     rules: tuple[Rule, ...] = ()
+
+    def for_validator(self) -> dict[str, Any]:
+        """The schema as `sandbox.validator` reads it: JSON, with every rule's words."""
+        rules = [{**rule.model_dump(mode="json"), "text": rule.text} for rule in self.rules]
+        return {"columns": [column.model_dump(mode="json") for column in self.columns], "rules": rules}
 
 
 class AppliedConstraint(Value):
@@ -79,22 +84,17 @@ class AppliedConstraint(Value):
 
 
 class Violation(Value):
-    """One check that a table breaks: how many rows, and the first of them as (row number from 1, what it holds)."""
+    """One check that a table breaks: in how many rows, and the first of them as (row from 1, what it holds).
+
+    `text` says it in one sentence. Without rows, it is not about rows: a column is missing.
+    """
 
     table: str
     column: str
     check: str
-    count: int
+    row_count: int
     rows: tuple[tuple[int, str], ...] = ()
-
-    @property
-    def text(self) -> str:
-        """One sentence: table, column, check, count, first rows."""
-        where = f"{self.table}: column {self.column!r}" if self.column else self.table
-        if not self.rows:
-            return f"{where}: {self.check}"
-        shown = ", ".join(f"row {number}: {cell}" for number, cell in self.rows)
-        return f"{where}: {self.check}; {self.count:,} row{'' if self.count == 1 else 's'} break it ({shown})"
+    text: str
 
 
 def _range(rule: Rule) -> str:

@@ -13,6 +13,7 @@ from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.profile import DataContext
 from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.rules import TableSchema
 from flyteplugins_codegen.models.settings import Settings
 
 ActionName = Literal["first_draft", "add_packages", "repair"]
@@ -41,6 +42,6 @@ class Run(Value):
     settings: Settings
     request: Request
     context: DataContext = DataContext()
-    schemas: dict[str, str] = Field(default_factory=dict)
+    schemas: dict[str, TableSchema] = Field(default_factory=dict)
     attempts: tuple[Attempt, ...] = ()
     calls: tuple[ModelCall, ...] = ()

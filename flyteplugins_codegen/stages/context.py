@@ -10,6 +10,7 @@ from flyteplugins_codegen.data.profile import profile_sample
 from flyteplugins_codegen.data.schemas import infer_schema
 from flyteplugins_codegen.models.profile import DataContext
 from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.rules import TableSchema
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.stages.progress import stage
@@ -48,8 +49,8 @@ def with_schemas(run: Run) -> Run:
     return run.model_copy(update={"schemas": schemas, "context": run.context.model_copy(update={"samples": {}})})
 
 
-def infer_schemas(context: DataContext) -> dict[str, str]:
-    """Pandera schemas by sample name, as Python source; samples without columns have none."""
+def infer_schemas(context: DataContext) -> dict[str, TableSchema]:
+    """Schemas by sample name; samples without columns have none."""
     with stage("infer schemas") as note:
         schemas = {sample.name: infer_schema(sample) for sample in context.samples.values()}
         found = {name: schema for name, schema in schemas.items() if schema}

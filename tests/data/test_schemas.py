@@ -17,16 +17,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from flyteplugins_codegen.data.pandera_source import render_schema
 from flyteplugins_codegen.data.profile import profile_sample
 from flyteplugins_codegen.data.schemas import infer_schema
 
 WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.csv"
 
 
+def source_of(path: Path) -> str:
+    table = infer_schema(profile_sample("sample", path))
+    assert table is not None
+    return render_schema(table)
+
+
 def schema_of(path: Path) -> Any:
     """The schema object that the emitted source defines."""
-    source = infer_schema(profile_sample("sample", path))
-    assert source is not None
+    source = source_of(path)
     namespace: dict[str, Any] = {}
     exec(compile(source, "schema.py", "exec"), namespace)  # noqa: S102  running the emitted source is the test
     return namespace["schema"]
@@ -57,8 +63,7 @@ def test_a_schema_refuses_what_the_sample_rules_out() -> None:
 
 
 def test_the_emitted_source_is_a_module_of_its_own(tmp_path: Path) -> None:
-    source = infer_schema(profile_sample("weather", WEATHER))
-    assert source is not None
+    source = source_of(WEATHER)
     assert source.startswith("import pandera.pandas as pa\n\nschema = pa.DataFrameSchema(\n")
     (tmp_path / "schema.py").write_text(source)
     program = "import pandas, schema; schema.schema.validate(pandas.read_csv(__import__('sys').argv[1]))"
@@ -138,7 +143,7 @@ def test_every_type_that_pandas_writes_satisfies_its_schema(suffix: str, tmp_pat
     schema = schema_of(path)
     schema.validate(read)
     claimed = {name for name, column in schema.columns.items() if column.dtype is not None}
-    assert claimed == {"id", "small", "float", "text", "time", "span", "flag"}
+    assert claimed == {"id", "small", "float", "text", "category", "time", "zoned", "span", "flag"}
 
 
 def test_an_index_that_pandas_wrote_may_be_an_index(tmp_path: Path) -> None:
@@ -186,8 +191,7 @@ def test_ragged_rows_and_samples_without_columns_have_no_schema(tmp_path: Path) 
 def test_a_hostile_column_name_is_nothing_but_a_name(name: str, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({name: [1]}).to_parquet(path)
-    source = infer_schema(profile_sample("s", path))
-    assert source is not None
+    source = source_of(path)
     keys = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
     assert name in keys
     assert source.isprintable() or all(line.isprintable() for line in source.split("\n"))
