@@ -37,7 +37,7 @@ class FileEdit(Edit):
 class ImprovementReply(Reply):
     """Changes of files."""
 
-    suggestions: list[str] = Field(default=[], description="What changes and why, one sentence each")
+    suggestions: list[str] = Field(description="What changes and why, one sentence each")
     edits: list[FileEdit] = Field(default=[], description="The changes; empty where nothing needs to change")
 
 
