@@ -26,6 +26,7 @@ class Runner:
 
 
 _STRIP_TYPES = ("--experimental-strip-types", "--disable-warning=ExperimentalWarning")
+_TRANSFORM_TYPES = ("--experimental-transform-types", "--disable-warning=ExperimentalWarning")  # enumerations too
 _QUIET_POWERSHELL = {"POWERSHELL_TELEMETRY_OPTOUT": "1", "POWERSHELL_UPDATECHECK": "Off"}
 
 RUNNERS: Final[Mapping[str, tuple[Runner, ...]]] = {
@@ -51,6 +52,7 @@ RUNNERS: Final[Mapping[str, tuple[Runner, ...]]] = {
         Runner(program="node", check=("--version",)),
     ),
     "typescript": (
+        Runner(program="node", options=_TRANSFORM_TYPES, check=(*_TRANSFORM_TYPES, "--version")),
         Runner(program="node", options=_STRIP_TYPES, check=(*_STRIP_TYPES, "--version")),
         Runner(program="tsx", check=("--version",)),
         Runner(program="deno", options=("run", "--allow-all", "--quiet"), check=("--version",)),

@@ -91,15 +91,15 @@ def _copy(path: Path, target: Path, mode: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What a program left of its copy. `closed` are the names at the top of which nothing can be told."""
+    """What a program left of its copy. `closed` are the names at the top that were not taken, and why."""
 
     files: Mapping[str, Path]
     folders: frozenset[str]
     closed: Mapping[str, str]
 
-    def may_be_gone(self, name: str) -> bool:
-        """Whether a name that is not here was removed, as far as can be told."""
-        return name not in self.files and name.partition("/")[0] not in self.closed and OUTPUTS not in self.closed
+    def tells_of(self, name: str) -> bool:
+        """Whether a name that is not here was removed; else it may be in what could not be taken."""
+        return name.partition("/")[0] not in self.closed and OUTPUTS not in self.closed
 
 
 def read_left(outputs: Mapping[str, Output], refused: Mapping[str, str]) -> Left:
@@ -120,10 +120,10 @@ def bring_back(left: Left, copied: Copied, folder: Path, *, keep_out: str | None
     Raises OSError where the disk does not take it.
     """
     own = OwnFolder(folder)
-    gone = sorted(name for name in copied.files if left.may_be_gone(name) and name != keep_out)
+    gone = sorted(name for name in copied.files - left.files.keys() if left.tells_of(name) and name != keep_out)
     deleted = tuple(name for name in gone if own.remove_file(name, same_as=copied.folder / name))
     for name in sorted(copied.folders - left.folders, key=len, reverse=True):
-        if left.may_be_gone(name):
+        if left.tells_of(name):
             own.remove_folder(name)
     refused = dict(left.closed)
     for name in sorted(left.folders - copied.folders):
