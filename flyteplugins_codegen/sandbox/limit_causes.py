@@ -10,7 +10,7 @@ def limit_cause(execution: Execution, limits: Limits, running: str = "") -> Caus
     """The cause where a job met one of its limits; `running` names what ran when it did."""
     where = f" while {running} was running" if running else ""
     if execution.status == "timed_out":
-        return Cause(kind="timed_out", subject=running, message=f"it had not ended after {limits.wall_s:g} s{where}")
+        return Cause(kind="timed_out", subject=running, message=f"{_time_used(execution, limits)}{where}")
     if execution.status == "out_of_memory":
         return Cause(
             kind="out_of_memory",
@@ -24,3 +24,9 @@ def limit_cause(execution: Execution, limits: Limits, running: str = "") -> Caus
             message=f"it wrote more than the {limits.output_mib} MiB or {limits.output_files} files that it may{where}",
         )
     return None
+
+
+def _time_used(execution: Execution, limits: Limits) -> str:
+    if limits.cpu_s is not None and execution.cpu_s >= limits.cpu_s:
+        return f"it had not ended after {limits.cpu_s:g} s of processor time"
+    return f"it had not ended after {limits.wall_s:g} s"

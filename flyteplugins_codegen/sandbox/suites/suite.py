@@ -48,11 +48,11 @@ def run_suite(sandbox: Sandbox, job: SuiteJob) -> SuiteReport:
     Raises:
         SandboxError: the sandbox failed, or its environment has no pytest; the candidate is not to blame.
     """
-    flaw = _flaw_before_running(job)
+    flaw = flaw_before_running(job)
     if flaw is not None:
         return _not_run(job, flaw)
     nonce = secrets.token_hex(16)
-    return _report(job, nonce, sandbox.run(_sandboxed(job, nonce)))
+    return judged(job, nonce, sandbox.run(sandboxed(job, nonce)))
 
 
 def run_suites(
@@ -78,22 +78,22 @@ def run_suites(
         if on_result:
             on_result(index, report)
 
-    def sandboxed() -> Iterator[Job]:
+    def draw() -> Iterator[Job]:
         numbers = count()
         for index, job in enumerate(jobs):
-            flaw = _flaw_before_running(job)
+            flaw = flaw_before_running(job)
             if flaw is not None:
                 told(index, _not_run(job, flaw))
                 continue
             nonce = secrets.token_hex(16)
             running[next(numbers)] = index, job, nonce
-            yield _sandboxed(job, nonce)
+            yield sandboxed(job, nonce)
 
     def ended(number: int, execution: Execution) -> None:
         index, job, nonce = running.pop(number)
-        told(index, _report(job, nonce, execution))
+        told(index, judged(job, nonce, execution))
 
-    sandbox.map(sandboxed(), workers=workers, on_result=ended)
+    sandbox.map(draw(), workers=workers, on_result=ended)
     return [reports[index] for index in sorted(reports)]
 
 
@@ -101,7 +101,8 @@ def _not_run(job: SuiteJob, flaw: Cause) -> SuiteReport:
     return SuiteReport(origin=job.origin, expected=tuple(job.expected), cause=flaw)
 
 
-def _report(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport:
+def judged(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport:
+    """What an execution of the sandboxed job says of the solution. Raises SandboxError where it is not to blame."""
     if execution.status == "sandbox_error":
         raise SandboxError(f"the sandbox failed while it ran the {job.origin} tests: {execution.message}")
     source, expected = read_suite(job.tests), tuple(job.expected)
@@ -123,7 +124,8 @@ def _report(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport:
     )
 
 
-def _flaw_before_running(job: SuiteJob) -> Cause | None:
+def flaw_before_running(job: SuiteJob) -> Cause | None:
+    """Why there is nothing to run: the solution or the tests are not Python, or there are no tests."""
     flaw = syntax_cause(job.solution, "solution.py")
     if flaw is not None:
         return flaw
@@ -135,7 +137,8 @@ def _flaw_before_running(job: SuiteJob) -> Cause | None:
     return None
 
 
-def _sandboxed(job: SuiteJob, nonce: str) -> Job:
+def sandboxed(job: SuiteJob, nonce: str) -> Job:
+    """The job that runs the suite in any sandbox; `nonce` seals its report."""
     return Job(
         command=("python", "/app/runner.py"),
         program={

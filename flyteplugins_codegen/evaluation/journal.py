@@ -1,0 +1,112 @@
+"""What has been judged, line by line as it is: killed at any moment, a run goes on from there.
+
+One JSON object a line, found by the digest of all that its verdict depends on. A line is appended by one write under a
+lock, so that several processes may share a journal; a line that is no whole record was cut off, and is left out.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.evaluation.judging.trials import Verdict
+
+_KEY_BYTES: Final = 16
+
+
+class Journal:
+    """The journal at `path`, made where there is none. Raises RequestError for a file that is something else.
+
+    Only where each record stands is kept in memory. Safe to use from several threads.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._places: dict[bytes, tuple[int, int]] = {}
+        self._descriptor = _open(path)
+        try:
+            self._read()
+        except BaseException:
+            self.close()
+            raise
+
+    def get(self, key: bytes) -> Verdict | None:
+        """The verdict by this key; None where there is none yet."""
+        place = self._places.get(key)
+        if place is None:
+            return None
+        start, size = place
+        return _verdict(json.loads(os.pread(self._descriptor, size, start)))
+
+    def add(self, key: bytes, verdict: Verdict) -> None:
+        """Keep a verdict. Raises OSError where the disk does not take it: what was there before stays whole."""
+        record = {"key": key.hex(), **asdict(verdict)}
+        line = json.dumps(record, ensure_ascii=True).encode() + b"\n"
+        with self._alone():
+            start = os.fstat(self._descriptor).st_size
+            # What was cut off by a kill must not swallow what comes now.
+            torn = b"" if start == 0 or os.pread(self._descriptor, 1, start - 1) == b"\n" else b"\n"
+            _write(self._descriptor, torn + line)
+            self._places[key] = start + len(torn), len(line)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._descriptor)
+
+    def _read(self) -> None:
+        start, count = 0, 0
+        with self._path.open("rb") as file:
+            for line in file:
+                key = _key_of(line)
+                count += 1
+                if key is not None:
+                    self._places[key] = start, len(line)
+                start += len(line)
+        if count and not self._places and count > 1:
+            raise RequestError(f"{self._path} is no journal of an evaluation: none of its {count} lines is a record")
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+
+def _open(path: Path) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise RequestError(f"the journal {path} cannot be written: {error.strerror}; name a file that can") from error
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    written = os.write(descriptor, data)
+    if written < len(data):
+        raise OSError(f"the journal took {written} of {len(data)} bytes: the disk is full")
+
+
+def _key_of(line: bytes) -> bytes | None:
+    """The key of a whole record."""
+    if not line.endswith(b"}\n"):
+        return None
+    try:
+        record = json.loads(line)
+        _verdict(record)
+        return bytes.fromhex(record["key"])
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _verdict(record: dict[str, object]) -> Verdict:
+    values = {name: value for name, value in record.items() if name != "key"}
+    return Verdict(**values)  # type: ignore[arg-type]  # another form raises TypeError

@@ -1,0 +1,52 @@
+"""Digests of all that a verdict depends on: what they name has been judged, wherever and whenever that was."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from flyteplugins_codegen.evaluation.judging.by_values import checks_of
+from flyteplugins_codegen.evaluation.values import PairTests, Problem, Tests
+from flyteplugins_codegen.sandbox.contract import Limits
+from flyteplugins_codegen.sandbox.suites.program import suite_program
+from flyteplugins_codegen.sandbox.values.checks import checks_text
+from flyteplugins_codegen.sandbox.values.program import values_program
+from flyteplugins_codegen.store import digest
+
+_KEY_BYTES: Final = 16
+_FORM: Final = 1  # of what is made of a judge's report
+
+
+def problem_key(problem: Problem, *, judge: str, limits: Limits, packages: tuple[str, ...]) -> bytes:
+    """What the verdicts on one problem depend on beside the program."""
+    parts = [problem.task_id, problem.entry_point, problem.context, problem.prompt, problem.language, judge]
+    used = asdict(problem.limits or limits)
+    told = digest(parts, used, list(packages), _tests_bytes(problem.tests), judge_version())
+    return bytes.fromhex(told)
+
+
+def candidate_key(problem: bytes, program: str) -> bytes:
+    """What the verdict on one program depends on."""
+    text = program.encode("utf-8", "surrogatepass")
+    return hashlib.sha256(problem + text).digest()[:_KEY_BYTES]
+
+
+@cache
+def judge_version() -> str:
+    """The digest of the judges that run inside the sandbox."""
+    return digest(_FORM, *(_program_bytes(program) for program in (values_program(), suite_program())))
+
+
+def _program_bytes(program: Mapping[str, Path | bytes]) -> bytes:
+    contents = (content if isinstance(content, bytes) else content.read_bytes() for content in program.values())
+    return digest(sorted(program), *contents).encode()
+
+
+def _tests_bytes(tests: Tests) -> bytes:
+    if isinstance(tests, PairTests):
+        return checks_text(checks_of(tests, ""))
+    return digest(type(tests).__name__, asdict(tests)).encode()

@@ -1,0 +1,74 @@
+"""Candidates on their way into sandboxes: what is known already is not run, what is quick shares a sandbox."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from flyteplugins_codegen.evaluation.journal import Journal
+from flyteplugins_codegen.evaluation.judging import ways
+from flyteplugins_codegen.evaluation.judging.trials import Candidate, Trial, Verdict
+
+_MOST_TOGETHER: Final = 16
+_MOST_TOGETHER_S: Final = 0.25  # of processor time: what takes longer gains nothing by sharing
+_MOST_TOGETHER_BYTES: Final = 1 << 20
+
+
+class Queue:
+    """A source of trials for these candidates. `told` hears of each verdict, once, be it known or new."""
+
+    def __init__(
+        self, candidates: Iterator[Candidate], journal: Journal | None, told: Callable[[Candidate, Verdict], None]
+    ) -> None:
+        self._candidates, self._journal, self._told = candidates, journal, told
+        self._next: Candidate | None = None
+        self._trials: list[Trial] = []
+
+    def draw(self) -> Trial | None:
+        """The next trial, of one candidate or of several that are quick."""
+        while not self._trials:
+            together = self._together()
+            if not together:
+                return None
+            self._trials = list(ways.trials(together))
+        return self._trials.pop(0)
+
+    def tell(self, candidate: Candidate, verdict: Verdict) -> None:
+        """Keep the verdict, unless the machine failed, and pass it on. Raises OSError where it cannot be kept."""
+        if self._journal is not None and verdict.outcome != "infrastructure":
+            self._journal.add(candidate.key, verdict)
+        self._told(candidate, verdict)
+
+    def _together(self) -> list[Candidate]:
+        found: list[Candidate] = []
+        while (candidate := self._unknown()) is not None:
+            if found and not _fit([*found, candidate]):
+                self._next = candidate
+                break
+            found.append(candidate)
+        return found
+
+    def _unknown(self) -> Candidate | None:
+        """The next candidate that has to be run."""
+        candidate, self._next = self._next, None
+        while candidate is None:
+            candidate = next(self._candidates, None)
+            if candidate is None:
+                return None
+            verdict = (self._journal.get(candidate.key) if self._journal else None) or ways.begin(candidate)
+            if verdict is not None:
+                self._told(candidate, verdict)
+                candidate = None
+        return candidate
+
+
+def _fit(candidates: list[Candidate]) -> bool:
+    """Whether these may share a sandbox: alike but for their time, and quick."""
+    first, last = candidates[0], candidates[-1]
+    return (
+        first.judged_by == last.judged_by
+        and first.limits.memory_mib == last.limits.memory_mib
+        and len(candidates) <= _MOST_TOGETHER
+        and sum(each.expected_s for each in candidates) <= _MOST_TOGETHER_S
+        and sum(len(each.program) for each in candidates) <= _MOST_TOGETHER_BYTES
+    )
