@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from bisect import bisect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -55,11 +56,11 @@ def take_installs(code: str, language: str, read_file: Callable[[str], str]) -> 
         pattern, nothing, documents = _IN_PYTHON, "pass", frozenset()
     else:
         return Installs(code, ())
-    wanted = list[str]()
+    wanted, edges = list[str](), _edges_of_quotations(code)
 
     def replace(match: re.Match[str]) -> str:
-        quoted = match["before"].strip() and _is_quoted(code, match.start())
-        if quoted or match.start() in documents:
+        is_quoted = match["before"].strip() and bisect(edges, match.start()) % 2
+        if is_quoted or match.start() in documents:
             return match[0]
         wanted.extend(_requirements(match["words"], read_file))
         return match["before"] + nothing + "\n" * match[0].count("\n")
@@ -81,9 +82,18 @@ def _here_documents(code: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def _is_quoted(code: str, position: int) -> bool:
-    line = code[code.rfind("\n", 0, position) + 1 : position]
-    return line.count('"') % 2 == 1 or line.count("'") % 2 == 1
+def _edges_of_quotations(code: str) -> list[int]:
+    """Where a quotation begins or ends within its line, in turn; a line may end in one."""
+    edges, counts = list[int](), {'"': 0, "'": 0}
+    for mark in re.finditer("[\"'\\n]", code):
+        if mark[0] == "\n":
+            counts = dict.fromkeys(counts, 0)
+        else:
+            counts[mark[0]] += 1
+        is_inside = any(count % 2 for count in counts.values())
+        if is_inside != bool(len(edges) % 2):
+            edges.append(mark.start())
+    return edges
 
 
 def _requirements(words: str, read_file: Callable[[str], str]) -> Iterator[str]:
