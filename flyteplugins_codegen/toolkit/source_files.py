@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -73,33 +73,27 @@ def replace_files(changes: Mapping[Path, tuple[bytes, bytes]]) -> None:
     for path, (old, _) in changes.items():
         if _bytes_of(path) != old:
             raise RequestError(f"{path} was changed while the model was asked; nothing was written, call again")
-    aside: dict[Path, Path] = {}
     try:
-        for path, (_, new) in changes.items():
-            aside[path] = _write_aside(path, new)
-        _rename_all(aside, changes)
+        with ExitStack() as aside, ExitStack() as undo:
+            # The old content too: where the disk is full, there would be no room to put it back.
+            written = {path: [_write_aside(path, data, aside) for data in pair] for path, pair in changes.items()}
+            for path, (before, after) in written.items():
+                after.replace(path)
+                undo.callback(_put_back, before, path)
+            undo.pop_all()
     except OSError as error:
         raise RequestError(f"{error.filename}: {error.strerror}; no file was changed") from error
-    finally:
-        for written in aside.values():
-            written.unlink(missing_ok=True)
 
 
-def _rename_all(aside: Mapping[Path, Path], changes: Mapping[Path, tuple[bytes, bytes]]) -> None:
-    renamed: list[Path] = []
-    try:
-        for path, written in aside.items():
-            written.replace(path)
-            renamed.append(path)
-    except BaseException:
-        for path in renamed:
-            with suppress(OSError):  # the first error is the one to tell
-                _write_aside(path, changes[path][0]).replace(path)
-        raise
+def _put_back(old: Path, path: Path) -> None:
+    with suppress(OSError):  # the first error is the one to tell
+        old.replace(path)
 
 
-def _write_aside(path: Path, data: bytes) -> Path:
+def _write_aside(path: Path, data: bytes, aside: ExitStack) -> Path:
+    """The data in a file of the same folder and mode, which goes with the stack where it is still there."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
+    aside.callback(Path(name).unlink, missing_ok=True)
     with os.fdopen(descriptor, "wb") as file:
         os.fchmod(descriptor, path.stat().st_mode & 0o7777)
         file.write(data)
