@@ -88,7 +88,7 @@ def test_of_other_languages_nothing_is_taken(language: str) -> None:
     "option", ["-e .", "--index-url=http://192.0.2.1/", "-i http://192.0.2.1/", "--target x", "--no-binary :all:"]
 )
 def test_options_that_ask_for_more_than_packages_are_refused(option: str) -> None:
-    with pytest.raises(PackageError, match=rf"`pip install {option.partition(" ")[0]}` is refused: .*; leave the option out"):
+    with pytest.raises(PackageError, match=r"`pip install -\S+` is refused: .*; leave the option out"):
         taken(f"pip install a {option}")
 
 
