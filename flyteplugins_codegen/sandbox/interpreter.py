@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -64,6 +65,12 @@ def _package_folders(prefix: Path) -> Iterator[Path]:
             yield from _real_folders(root.glob(f"lib*/python3*/{kind}"))
 
 
+@cache
+def java_settings() -> tuple[str, ...]:
+    """The folders of settings that Debian keeps outside of Java's own, which links to them."""
+    return tuple(sorted(str(path) for path in Path("/etc").glob("java-*-openjdk") if path.is_dir()))
+
+
 def furnish(folder: Path, interpreter: Interpreter) -> None:
     """Write the small folders that every job of a sandbox shares: `environment`, `etc` and `empty`.
 
@@ -71,7 +78,8 @@ def furnish(folder: Path, interpreter: Interpreter) -> None:
     sight: `bin/python`, `pyvenv.cfg`, and a mount point for each folder of packages.
     """
     environment, etc = folder / "environment", folder / "etc"
-    for path in (environment / "bin", etc / "alternatives", folder / "empty"):
+    settings = [etc / Path(path).name for path in java_settings()]
+    for path in (environment / "bin", etc / "alternatives", *settings, folder / "empty"):
         path.mkdir(parents=True)
     for name in ("python", "python3"):
         (environment / "bin" / name).symlink_to(interpreter.executable)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Limits
-from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter
+from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, java_settings
 
 _JOB_UID = "1000"
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
@@ -56,7 +57,8 @@ def private_root(folder: Path, interpreter: Interpreter, place: Place) -> list[s
     for path in interpreter.hidden:
         options += ["--ro-bind", str(folder / "empty"), str(path)]
     options += ["--ro-bind", str(folder / "etc"), "/etc"]
-    options += ["--ro-bind-try", "/etc/alternatives", "/etc/alternatives"]
+    for path in ("/etc/alternatives", *java_settings()):
+        options += ["--ro-bind-try", path, path]
     return [*options, *_environment(folder, interpreter, place), "--proc", "/proc", "--dev", "/dev"]
 
 
@@ -67,8 +69,15 @@ def _system() -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), name)
         elif path.is_dir():
             yield from ("--ro-bind", name, name)
-    for name in _SYSTEM_FOLDERS:
+    for name in (*_SYSTEM_FOLDERS, *_compilers_folders()):
         yield from ("--ro-bind-try", name, name)
+
+
+@cache
+def _compilers_folders() -> tuple[str, ...]:
+    """What Debian's compilers need beside the system's folders: C's headers, and Go's own library."""
+    found = [Path("/usr/include"), *Path("/usr/share").glob("go-*")]
+    return tuple(str(path) for path in sorted(found) if path.is_dir())
 
 
 def _environment(folder: Path, interpreter: Interpreter, place: Place) -> Iterator[str]:

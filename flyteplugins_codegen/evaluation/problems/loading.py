@@ -40,7 +40,7 @@ def load_problems(
         RequestError: there is no such file or name, or a record is not as it should be; with file and line.
         SandboxError: the sandbox failed, or, as its subclass, this machine offers none.
     """
-    path = _file(path_or_name)
+    path = problem_file(path_or_name)
     records = _unique(read_records(path))
     if not records:
         raise RequestError(f"{path} holds no problem; give one JSON object a line")
@@ -50,7 +50,8 @@ def load_problems(
     return tuple(found.get(task_id) or _problem(record) for task_id, record in chosen.items())
 
 
-def _file(path_or_name: str | Path) -> Path:
+def problem_file(path_or_name: str | Path) -> Path:
+    """The file that a name stands for, or the file itself. Raises RequestError where there is none."""
     packaged = _PACKAGED.get(str(path_or_name).lower())
     path = Path(path_or_name)
     if packaged is not None and not path.is_file():

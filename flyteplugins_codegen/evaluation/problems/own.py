@@ -10,6 +10,7 @@ from pydantic import ConfigDict, Field, ValidationError
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.json_lines import Record
 from flyteplugins_codegen.evaluation.merging import continued
+from flyteplugins_codegen.evaluation.programs.languages import LANGUAGES_OF_PROGRAMS
 from flyteplugins_codegen.evaluation.values import (
     AssertTests,
     CheckTests,
@@ -90,8 +91,9 @@ def own_problem(record: Record) -> Problem:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
         raise RequestError(f"{record.place}: the problem's {field!r}: {first['msg']}; {_known()}") from None
-    tests = _tests(record, own)
+    tests, language = _tests(record, own), language_of(own.language) or "python"
     _check_entry_point(record, own, tests)
+    _check_language(record, language, tests)
     return Problem(
         task_id=own.task_id,
         tests=tests,
@@ -99,7 +101,7 @@ def own_problem(record: Record) -> Problem:
         prompt=own.prompt,
         canonical_solution=_canonical(own),
         category=own.category,
-        language=language_of(own.language) or "python",
+        language=language,
         limits=_limits(own.limits),
     )
 
@@ -133,6 +135,20 @@ def _of_kind(own: OwnProblem, kind: str) -> Tests:
 def _check_entry_point(record: Record, own: OwnProblem, tests: Tests) -> None:
     if isinstance(tests, CheckTests | AssertTests | PairTests) and not own.entry_point:
         raise RequestError(f"{record.place}: the problem has no 'entry_point'; name the function that its tests call")
+
+
+def _check_language(record: Record, language: str, tests: Tests) -> None:
+    if language != "python" and language not in LANGUAGES_OF_PROGRAMS:
+        judged = ", ".join(("python", *LANGUAGES_OF_PROGRAMS))
+        raise RequestError(f"{record.place}: the language {language!r} is not judged here; these are: {judged}")
+    if language != "python" and not isinstance(tests, ProgramTests | StdinTests):
+        raise RequestError(
+            f"{record.place}: a problem in {language!r} is judged by 'stdin' or 'program'; give one of them"
+        )
+    if language == "python" and isinstance(tests, ProgramTests):
+        raise RequestError(
+            f"{record.place}: 'program' is for other languages; give a Python problem 'asserts' or 'check'"
+        )
 
 
 def _canonical(own: OwnProblem) -> str | None:

@@ -36,7 +36,7 @@ def find_interpreter(language: str, place: OpenPlace) -> Interpreter:
     Raises MissingInterpreterError, which names what to install.
     """
     reasons = []
-    for interpreter in _candidates(language, place.sandbox):
+    for interpreter in candidates(language, in_container=place.sandbox.kind == "container"):
         tried = (place.sandbox.kind, place.image, interpreter.command, tuple(interpreter.inputs.values()))
         if not interpreter.check or tried in _that_worked():
             return interpreter
@@ -57,9 +57,10 @@ def _that_worked() -> set[tuple[object, ...]]:
     return set()
 
 
-def _candidates(language: str, sandbox: Sandbox) -> Iterator[Interpreter]:
+def candidates(language: str, *, in_container: bool = False) -> Iterator[Interpreter]:
+    """What may run a language, the best first, untried: of a container its own programs, else this machine's."""
     for runner in RUNNERS[language]:
-        if sandbox.kind == "container" or not runner.check:
+        if in_container or not runner.check:
             yield _interpreter(runner, runner.program)
             continue
         for path in dict.fromkeys(_on_this_machine(runner.program)):

@@ -1,0 +1,1 @@
+"""Programs in other languages than Python: how each is built, run, and told to have come to its tests' end."""
