@@ -30,7 +30,7 @@ returns for its present callers, unless the objective says otherwise. Imports an
 _SHOWN_NAMES: Final = 20
 
 
-class FunctionReply(Reply):
+class ImprovedFunctionReply(Reply):
     """One function, written anew."""
 
     explanation: str = Field(default="", description="What changes and why, in one or two sentences")
@@ -78,7 +78,7 @@ async def improve_function(
     terms = read_terms(config)
     question = f"# Objective\n{objective.strip()}\n\n# The function\n{span.name}\n\n# {file.label}\n{file.text}"
     task = Task(
-        reply_type=FunctionReply,
+        reply_type=ImprovedFunctionReply,
         messages=task_messages(_CONTRACT, question),
         files=files,
         apply=lambda reply: {file.label: _replaced(file, span, _function(reply))},
@@ -102,7 +102,7 @@ def _span(file: SourceFile, name: Any) -> FunctionSpan:
     return found[name]
 
 
-def _function(reply: FunctionReply) -> str:
+def _function(reply: ImprovedFunctionReply) -> str:
     return textwrap.dedent(unfence(reply.code)).strip("\n") + "\n"
 
 

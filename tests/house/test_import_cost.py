@@ -38,6 +38,7 @@ def loaded_after(statement: str) -> set[str]:
         "from flyteplugins_codegen import AutoCoderAgent",
         "from flyteplugins_codegen import AutoCoderAgent; AutoCoderAgent(model='openai/gpt-4.1')",
         "from flyteplugins_codegen import CodePlan, CodeSolution, ImageConfig, errors",
+        "from flyteplugins_codegen import generate_assertions, generate_code, improve_code, improve_function",
         "from flyteplugins_codegen import content_str, extract_code; extract_code(content_str('```\\nx = 1\\n```'))",
         "from flyteplugins_codegen import CommandLineExecutor, execute_code; execute_code('x = 1')",
     ],

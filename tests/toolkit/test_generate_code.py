@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import time
 
 import pytest
-from model_server import HttpError, ModelServer, RawBody, Reply
+from model_server import Hang, HttpError, ModelServer, RawBody, Reply
 
 from flyteplugins_codegen import generate_code
 from flyteplugins_codegen.errors import (
     ArgumentTypeError,
     BudgetSpentError,
     CodegenError,
+    DeadlineError,
     InvalidReplyError,
     ModelError,
     ProviderError,
@@ -99,6 +101,14 @@ def test_a_busy_server_is_asked_again(scene):
     server = scene.serve("CodeReply", HttpError(429, headers={"Retry-After": "0.01"}), PAID)
     assert generate_code(prompt="Print one.", **scene.config(server))[0] == BLOCKS
     assert len(server.calls) == 2
+
+
+def test_a_deadline_is_a_deadline(scene):
+    server = scene.serve("CodeReply", Hang())
+    started = time.monotonic()
+    with pytest.raises(DeadlineError):
+        generate_code(prompt="Print one.", **scene.config(server, timeout=0.3))
+    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def complaint(server):
 class TestFunction:
     def test_the_function_anew_and_its_cost_and_the_file_as_it_was(self, scene, files):
         (path,) = files(stats=STATS)
-        server = scene.serve("FunctionReply", Reply({"code": BETTER}, input_tokens=10, output_tokens=10))
+        server = scene.serve("ImprovedFunctionReply", Reply({"code": BETTER}, input_tokens=10, output_tokens=10))
         improved = improve_function(path, "mean", "Take an empty list.", **scene.config(server))
         assert improved == (BETTER, pytest.approx(0.02))
         assert path.read_text() == STATS
@@ -71,7 +71,7 @@ class TestFunction:
     async def test_a_method_fenced_and_indented(self, scene, files):
         (path,) = files(stats=STATS)
         code = "```python\n    def first(self):\n        return next(iter(self.values))\n```"
-        server = scene.serve("FunctionReply", {"code": code})
+        server = scene.serve("ImprovedFunctionReply", {"code": code})
         improved, _ = await improve_function.aio(path, "Series.first", "Take any iterable.", **scene.config(server))
         assert improved == "def first(self):\n    return next(iter(self.values))\n"
 
@@ -86,14 +86,14 @@ class TestFunction:
     )
     def test_what_is_no_such_function_is_put_back_to_the_model(self, scene, files, code, said):
         (path,) = files(stats=STATS)
-        server = scene.serve("FunctionReply", {"code": code}, {"code": BETTER})
+        server = scene.serve("ImprovedFunctionReply", {"code": code}, {"code": BETTER})
         assert improve_function(path, "mean", "Be quick.", **scene.config(server))[0] == BETTER
         assert said in complaint(server)
 
     @ONE_PROVIDER
     def test_the_given_tests_judge_it(self, scene, files):
         (path,) = files(stats=STATS)
-        server = scene.serve("FunctionReply", {"code": WORSE}, {"code": BETTER})
+        server = scene.serve("ImprovedFunctionReply", {"code": WORSE}, {"code": BETTER})
         assert improve_function(path, "mean", "Be quick.", tests=TESTS, **scene.config(server))[0] == BETTER
         assert "assert 0 == 3" in complaint(server)
 
