@@ -12,10 +12,10 @@ PYTEST := PYTHONPATH=tests/support $(BIN)/python -m pytest -n 2 $(if $(CI),-p no
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint typecheck bench recordings clean
+.PHONY: help setup demo test lint typecheck bench eval-implement recordings clean
 
 help: ## Show what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo '  Options: PYTHON=python3.12 (which interpreter), ARGS="-k sandbox" (passed on to pytest and to the benchmarks)'
 
@@ -37,8 +37,12 @@ typecheck: $(VENV)/.installed-dev ## Check the types with mypy, strictly
 bench: $(VENV)/.installed-dev ## Measure against the peer, and the sandbox; the first run installs the peer into benchmarks/.peer
 	@PYTHONPATH=tests/support $(BIN)/python -m benchmarks.run $(ARGS)
 
+eval-implement: $(VENV)/.installed-dev ## Hold a cascade of models against the strongest alone, on HumanEval; recorded replies without ARGS
+	@$(BIN)/python -m benchmarks.implement.run $(ARGS)
+
 recordings: $(VENV)/.installed-dev ## Rewrite the recorded model replies of the demo and the tests
 	@PYTHONPATH=. $(BIN)/python tests/support/record_weather.py
+	@PYTHONPATH=. $(BIN)/python tests/support/record_implement.py
 
 clean: ## Remove .venv, the benchmark's environments and every cache of the tools
 	@rm -rf $(VENV) benchmarks/.peer .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,62 @@
+"""`make eval-implement` in its recorded form: real judging of what a cheap and a strong model replied."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from typing import Any
+
+import pytest
+
+from benchmarks.implement.run import main, render
+from benchmarks.implement.study import Attempt, Way
+
+
+@pytest.fixture(scope="module")
+def ways() -> dict[str, Any]:
+    """Each way by its name, as `--json` prints it."""
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main(["--json", "--timeout", "1"]) == 0
+    return {way["name"]: way["attempts"] for way in json.loads(printed.getvalue())}
+
+
+def right(attempts: list[dict[str, Any]]) -> int:
+    return sum(attempt["is_right"] for attempt in attempts)
+
+
+def cost(attempts: list[dict[str, Any]]) -> float:
+    return sum(attempt["cost_usd"] for attempt in attempts)
+
+
+def test_the_cascade_is_right_as_often_as_the_strongest_alone_and_costs_less(ways: dict[str, Any]) -> None:
+    cheapest, strongest, cascade = ways["cheapest alone"], ways["strongest alone"], ways["cascade"]
+    assert [len(attempts) for attempts in ways.values()] == [20, 20, 20]
+    assert right(cheapest) < right(strongest) <= right(cascade)
+    assert 0 < cost(cheapest) < cost(cascade) < cost(strongest)
+
+
+def test_the_cascade_asks_the_strong_model_where_the_cheap_one_fails_the_assertions(ways: dict[str, Any]) -> None:
+    cheap = {attempt["task_id"]: attempt["is_right"] for attempt in ways["cheapest alone"]}
+    strong = {attempt["task_id"] for attempt in ways["cascade"] if attempt["config_index"] == 1}
+    assert {task_id for task_id in strong if not cheap[task_id]}
+    # What assertions cannot do: one that is wrong costs money, and a wrong answer that none of them meets is taken.
+    assert {task_id for task_id in strong if cheap[task_id]}
+    assert {task_id for task_id, is_right in cheap.items() if not is_right} - strong
+
+
+def test_an_unknown_price_is_shown_as_such() -> None:
+    def way(name: str, cost_usd: float | None) -> Way:
+        attempt = Attempt(task_id="a", is_right=True, cost_usd=cost_usd, config_index=0)
+        return Way(name=name, attempts=(attempt, attempt))
+
+    table = render([way("cheapest alone", 0.1), way("strongest alone", 0.2), way("cascade", None)])
+    assert "| strongest alone | 2 of 2 | 100% | 0.400000 | +0% |" in table
+    assert "| cascade | 2 of 2 | 100% | unknown |  |" in table
+
+
+@pytest.mark.parametrize("configs", ["[]", '["gpt-6"]', '"gpt-6"', "{"])
+def test_models_are_given_as_a_list_of_two_or_more(configs: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--configs", configs])
+    assert "--configs" in capsys.readouterr().err
