@@ -13,14 +13,20 @@ from typing_extensions import assert_type
 
 from flyteplugins_codegen import (
     AutoCoderAgent,
+    Budget,
     CodeBlock,
     CodeGenEvalResult,
     CodePlan,
     CodeSolution,
     ImageConfig,
+    ModelConfig,
     content_str,
     extract_blocks,
     extract_code,
+    generate_assertions,
+    generate_code,
+    improve_code,
+    improve_function,
 )
 from flyteplugins_codegen.errors import CodegenError, ModelError, RequestError
 from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
@@ -115,3 +121,14 @@ def take_code_out_of_a_reply(reply: str) -> None:
     for block in extract_blocks(reply):
         assert_type(block.file_name, str | None)
         assert_type(block.attributes.get("title"), str | None)
+
+
+async def write_with_a_model() -> None:
+    configs = ["openai/gpt-4.1-mini", {"model": "gpt-4.1", "max_tokens": 500}, ModelConfig(model="claude-x")]
+    blocks, cost = generate_code(prompt="Print {what}.", context={"what": "one"}, model="openai/gpt-4.1")
+    assert_type(blocks, list[tuple[str, str]])
+    assert_type(cost, float | None)
+    assertions, _ = await generate_assertions.aio("def f(x): ...", configs=configs, budget=Budget(max_calls=3))
+    assert_type(assertions, str)
+    assert_type(improve_function("stats.py", "mean", "Be quick.", tests="..."), tuple[str, float | None])
+    assert_type(await improve_code.aio([Path("a.py")], "Be quick.", suggest_only=False), tuple[str, float | None])
