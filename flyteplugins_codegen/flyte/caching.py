@@ -13,12 +13,13 @@ from flyteplugins_codegen.stages.remember import code_version
 from flyteplugins_codegen.store import ContentStore, digest, remembered
 
 
-def cached_by_code(*rooms: str) -> Cache:
+def cached_by_code(*rooms: str, ignored: tuple[str, ...] = ("samples",)) -> Cache:
     """Flyte's cache for a stage that runs code of these rooms: a change of that code makes a new version.
 
-    The files of the samples are left out of the key, because the request tells them by their content.
+    The files of the samples are left out of the key, because the request tells them by their content; so are the
+    `ignored` inputs of other stages.
     """
-    return Cache(version=code_version(*rooms), ignored_inputs=("samples",))
+    return Cache(version=code_version(*rooms), ignored_inputs=ignored)
 
 
 class Salt(Value):
@@ -41,6 +42,14 @@ def choose_salt(run: Run) -> Salt:
         return Salt() if run.settings.cache == "auto" else _fresh_salt()
     key = digest(run.request, run.settings.model_dump(mode="json", exclude={"cache"}))
     return remembered(ContentStore(), "salts", key, Salt, _fresh_salt, reread=run.settings.cache == "auto")
+
+
+def local_salt(*content: object) -> Salt:
+    """What ties cached nodes to the files in this machine's cache: the salt of the last run with this content.
+
+    In a pod there is none, for a cluster's cache keeps the files itself.
+    """
+    return remembered(ContentStore(), "salts", digest(*content), Salt, _fresh_salt) if runs_locally() else Salt()
 
 
 def _fresh_salt() -> Salt:

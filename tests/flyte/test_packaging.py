@@ -27,7 +27,7 @@ def test_the_workflows_package_and_only_tasks_that_talk_to_a_model_ask_for_the_s
     pyflyte: Any, tmp_path: Path
 ) -> None:
     archive = tmp_path / "package.tgz"
-    names = ("generate", "example_pipeline", "implement")
+    names = ("generate", "example_pipeline", "implement", "evaluate")
     modules = [word for name in names for word in ("--pkgs", f"workflows.{name}")]
     pyflyte.environment["FLYTE_CODEGEN_SECRET"] = "providers/OPENAI_API_KEY"
     done = pyflyte.run(*modules, "package", "--image", "runner:1", "--output", str(archive), cwd=ROOT)

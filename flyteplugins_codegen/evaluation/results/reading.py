@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import get_args
@@ -27,6 +27,11 @@ def read_evaluation(path: str | Path, k: Sequence[int] = (1, 10, 100)) -> Evalua
         samples.append(sample)
         categories[sample.task_id] = str(record.fields.get("category", ""))
     return summarize(samples, k, categories=categories)
+
+
+def read_results(path: Path) -> Iterator[SampleResult]:
+    """The ends of samples alone, one after the other. Raises RequestError as `read_evaluation` does."""
+    return map(_sample, read_records(path))
 
 
 def _sample(record: Record) -> SampleResult:

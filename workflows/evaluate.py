@@ -1,0 +1,25 @@
+"""Judge samples of code by the tests of their problems, with `pyflyte run`.
+
+    pyflyte run workflows/evaluate.py evaluate --problems humaneval --samples samples.jsonl --k '[1, 10]'
+
+`pyflyte run workflows/evaluate.py evaluate --help` explains every option.
+"""
+
+from __future__ import annotations
+
+import os
+
+from flyteplugins_codegen.flyte.evaluating import (
+    evaluate,
+    gather_evaluation,
+    judge_part,
+    judge_parts,
+    split_evaluation,
+)
+from flyteplugins_codegen.terminal import install_progress
+
+__all__ = ["evaluate", "gather_evaluation", "judge_part", "judge_parts", "split_evaluation"]
+
+# Pods log plain lines of their own; this is for whoever watches a local run.
+if "FLYTE_INTERNAL_EXECUTION_ID" not in os.environ:
+    install_progress()
