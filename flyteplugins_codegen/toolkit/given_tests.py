@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Final, get_args
 
 from flyteplugins_codegen.environment.layers import combine, install
 from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, resolve
@@ -18,6 +18,7 @@ from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite
 from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests
 from flyteplugins_codegen.source.imports import third_party_names
+from flyteplugins_codegen.stages.prepare import check_sandbox
 
 _TIMEOUT_S: Final = 120.0
 _MAX_FILES: Final = 500
@@ -34,8 +35,15 @@ sys.path.insert(0, str(folder))
 """
 
 
-def check_given_tests(tests: str) -> None:
-    """Raise RequestError for a text that holds no test that could fail, before anything is spent."""
+def check_given_tests(tests: str, sandbox: SandboxKind) -> None:
+    """What can be told before anything is spent.
+
+    Raises:
+        RequestError: the text holds no test that could fail; there is no sandbox of this name.
+        SandboxUnavailableError: this machine offers no such sandbox.
+    """
+    if sandbox not in get_args(SandboxKind):
+        raise RequestError(f"sandbox={sandbox!r} is none; choose one of {', '.join(get_args(SandboxKind))}")
     remedy = "pass the source of a pytest module that imports the files by their names"
     if not isinstance(tests, str):
         raise RequestError(f"tests: {type(tests).__name__}; {remedy}")
@@ -45,6 +53,7 @@ def check_given_tests(tests: str) -> None:
             raise RequestError(f"tests: no test in {tests[:80]!r} could fail; {remedy}")
     except SyntaxError as error:
         raise RequestError(f"tests, line {error.lineno or 1}: no Python: {error.msg}; {remedy}") from None
+    check_sandbox(sandbox)
 
 
 def run_given_tests(root: Path, changed: Mapping[str, str], tests: str, sandbox: SandboxKind = "auto") -> SuiteReport:

@@ -78,7 +78,7 @@ async def improve_code(
     given = read_source_files(files)
     require_text("the objective", objective, TEXT_REMEDY)
     if tests is not None:
-        check_given_tests(tests)
+        check_given_tests(tests, sandbox)
     terms = read_terms(config)
     task = Task(
         reply_type=ImprovementReply,

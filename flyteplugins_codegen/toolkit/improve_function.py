@@ -74,7 +74,7 @@ async def improve_function(
     span = _span(file, func_name)
     require_text("the objective", objective, TEXT_REMEDY)
     if tests is not None:
-        check_given_tests(tests)
+        check_given_tests(tests, sandbox)
     terms = read_terms(config)
     question = f"# Objective\n{objective.strip()}\n\n# The function\n{span.name}\n\n# {file.label}\n{file.text}"
     task = Task(

@@ -292,5 +292,11 @@ class TestCode:
                 improve_code(files(stats=STATS), "More.", tests=tests, model="m", api_base=server.url)
             assert not server.calls
 
+    def test_a_sandbox_that_is_none_is_told_before_anything_is_sent(self, files):
+        with ModelServer({}) as server:
+            with pytest.raises(RequestError, match="choose one of auto, bubblewrap, container, none"):
+                improve_code(files(stats=STATS), "More.", tests=TESTS, sandbox="docker", model="m", api_base=server.url)
+            assert not server.calls
+
     def test_its_signature_begins_as_autogens(self):
         assert list(inspect.signature(improve_code).parameters)[:3] == ["files", "objective", "suggest_only"]
