@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flyteplugins_codegen.agent import AutoCoderAgent
+    from flyteplugins_codegen.evaluation.evaluate import evaluate
+    from flyteplugins_codegen.evaluation.evaluation import Evaluation
+    from flyteplugins_codegen.evaluation.metric.pass_at_one import CodeExecutionPassAtOne
+    from flyteplugins_codegen.evaluation.problems.loading import load_problems
+    from flyteplugins_codegen.evaluation.results.reading import read_evaluation
+    from flyteplugins_codegen.evaluation.samples.loading import load_samples
+    from flyteplugins_codegen.evaluation.values import Problem, Sample
     from flyteplugins_codegen.flyte.implementing import implement_task
     from flyteplugins_codegen.models.budget import Budget
     from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
@@ -33,17 +40,22 @@ __all__ = [
     "AutoCoderAgent",
     "Budget",
     "CodeBlock",
+    "CodeExecutionPassAtOne",
     "CodeGenEvalResult",
     "CodePlan",
     "CodeSolution",
     "CommandLineCodeResult",
     "CommandLineExecutor",
+    "Evaluation",
     "ImageConfig",
     "ModelConfig",
     "PassAssertionFilter",
+    "Problem",
+    "Sample",
     "content_str",
     "create_virtual_env",
     "eval_function_completions",
+    "evaluate",
     "execute_code",
     "extract_blocks",
     "extract_code",
@@ -54,6 +66,9 @@ __all__ = [
     "improve_code",
     "improve_function",
     "infer_lang",
+    "load_problems",
+    "load_samples",
+    "read_evaluation",
     "run_code",
 ]
 
@@ -62,17 +77,22 @@ _ROOMS = {
     "AutoCoderAgent": "agent",
     "Budget": "models.budget",
     "CodeBlock": "source.code_block",
+    "CodeExecutionPassAtOne": "evaluation.metric.pass_at_one",
     "CodeGenEvalResult": "result",
     "CodePlan": "models.candidate",
     "CodeSolution": "models.candidate",
     "CommandLineCodeResult": "toolkit.command_line",
     "CommandLineExecutor": "toolkit.command_line",
+    "Evaluation": "evaluation.evaluation",
     "ImageConfig": "models.settings",
     "ModelConfig": "toolkit.model_config",
     "PassAssertionFilter": "toolkit.assertion_filter",
+    "Problem": "evaluation.values",
+    "Sample": "evaluation.values",
     "content_str": "source.content",
     "create_virtual_env": "toolkit.virtual_env",
     "eval_function_completions": "toolkit.completions",
+    "evaluate": "evaluation.evaluate",
     "execute_code": "toolkit.execute_code",
     "extract_blocks": "source.blocks",
     "extract_code": "source.blocks",
@@ -83,6 +103,9 @@ _ROOMS = {
     "improve_code": "toolkit.improve_code",
     "improve_function": "toolkit.improve_function",
     "infer_lang": "source.infer_lang",
+    "load_problems": "evaluation.problems.loading",
+    "load_samples": "evaluation.samples.loading",
+    "read_evaluation": "evaluation.results.reading",
     "run_code": "toolkit.run_code",
 }
 

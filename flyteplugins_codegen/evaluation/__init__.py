@@ -1,4 +1,7 @@
-"""Problems, samples, and what becomes of them: judged in isolation, counted, pass@k with its uncertainty."""
+"""Problems, samples, and what becomes of them: judged in isolation, counted, pass@k with its uncertainty.
+
+`evaluate` itself is a name of the package above, for the module of that name stands here.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flyteplugins_codegen.evaluation.evaluation import Evaluation
     from flyteplugins_codegen.evaluation.metric.callables import CallableSerializer
     from flyteplugins_codegen.evaluation.metric.completion import (
         BaseMetricContext,
@@ -27,6 +31,10 @@ if TYPE_CHECKING:
         unittest_merge_snippets,
     )
     from flyteplugins_codegen.evaluation.pass_at_k import estimate_pass_at_k
+    from flyteplugins_codegen.evaluation.problems.loading import load_problems
+    from flyteplugins_codegen.evaluation.results.reading import read_evaluation
+    from flyteplugins_codegen.evaluation.samples.loading import load_samples
+    from flyteplugins_codegen.evaluation.values import Problem, Sample, SampleResult
 
 __all__ = [
     "BaseMetricContext",
@@ -36,13 +44,20 @@ __all__ = [
     "CodeExecutionPassAtOneContext",
     "Completion",
     "Error",
+    "Evaluation",
     "ExecutionResult",
     "MetricResult",
+    "Problem",
     "RealtimeCodeExectionContext",
     "RealtimeCodeExecutionContext",
+    "Sample",
+    "SampleResult",
     "estimate_pass_at_k",
     "execute_python_code_with_tests",
+    "load_problems",
+    "load_samples",
     "parse_unittest_output",
+    "read_evaluation",
     "unittest_merge_snippets",
 ]
 
@@ -54,13 +69,20 @@ _MODULES = {
     "CodeExecutionPassAtOneContext": "metric.contexts",
     "Completion": "metric.completion",
     "Error": "metric.completion",
+    "Evaluation": "evaluation",
     "ExecutionResult": "metric.snippets",
     "MetricResult": "metric.completion",
-    "RealtimeCodeExecutionContext": "metric.contexts",
+    "Problem": "values",
     "RealtimeCodeExectionContext": "metric.contexts",
+    "RealtimeCodeExecutionContext": "metric.contexts",
+    "Sample": "values",
+    "SampleResult": "values",
     "estimate_pass_at_k": "pass_at_k",
     "execute_python_code_with_tests": "metric.execution",
+    "load_problems": "problems.loading",
+    "load_samples": "samples.loading",
     "parse_unittest_output": "metric.snippets",
+    "read_evaluation": "results.reading",
     "unittest_merge_snippets": "metric.snippets",
 }
 
