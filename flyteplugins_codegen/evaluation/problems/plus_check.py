@@ -8,6 +8,8 @@ have several right answers. Unlike there, NaN equals NaN, as otherwise a canonic
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.sandbox.values.plain_data import Tree
 
 else:
-    import plain_data
+    # The judge's own module. Imported by its name, it would pass for a package that the tests need.
+    plain_data = sys.modules["plain_data"]
 
 RELATIVE = 1e-7
 FLOAT_TOLERANCE = 1e-6  # of floats where the problem names none

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from flyteplugins_codegen.evaluation.samples.task_ids import TaskIds
 from flyteplugins_codegen.evaluation.values import Problem, Sample
 
 Unknown = Literal["error", "skip"]
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def load_samples(path: str | Path, problems: Sequence[Problem], *, unknown: Unkn
         census.count(record)
     if not sum(census.counts.values()):
         raise RequestError(f"{place} holds no sample for these problems; {'; '.join(census.skipped) or 'it is empty'}")
+    for said in census.said():
+        _log.warning("samples %s: %s", place, said)
     return Samples(place, census.counts, census.said(), census.unanswered(), ids)
 
 
