@@ -64,7 +64,8 @@ def resolve_endpoint(
         raise SettingsError("api_base holds a user or a password, which results and errors would show; use api_key")
     if key is not None:
         _check_key("api_key", key.get_secret_value())
-        return Endpoint(provider=address.provider, model_id=model_id, address=base.rstrip("/"), key=key)
+        endpoint = Endpoint(provider=address.provider, model_id=model_id, address=base.rstrip("/"))
+        return endpoint.model_copy(update={"key_variable": "api_key", "key": key})
     variable = settings.api_key or address.key_variable
     if not _VARIABLE.match(variable):
         raise SettingsError(

@@ -19,7 +19,7 @@ DEFAULT_MODEL: Final = "openai/gpt-5.4-mini"
 _THOUSANDS_A_MILLION: Final = 1000
 _PAIR: Final = 2
 # Of AutoGen's, without a meaning here: one entry is not chosen by tags, and templates are filled in by us.
-_WITHOUT_MEANING: Final = frozenset({"tags", "allow_format_str_template", "api_rate_limit", "max_retries", "use_cache"})
+_WITHOUT_MEANING: Final = frozenset({"tags", "allow_format_str_template", "api_rate_limit", "max_retries"})
 _SHAPES: Final = "pass a model's name, a dict such as {'model': ..., 'api_key': ..., 'base_url': ...}, or Settings"
 
 
@@ -67,8 +67,8 @@ def read_config(given: Any) -> ModelConfig:
 
     A dict is written as in AutoGen's config lists: `model`, `api_key` (the key, or the name of a variable that is
     set), `base_url` or `api_base`, `api_type` (`openai`, `anthropic`), `timeout`, `price` (USD for a thousand tokens in
-    and out), `cache_seed` (None asks anew each time, another number gives another answer); or by the names of
-    `ModelConfig`. What else it holds, such as `max_tokens`, is passed on to the provider.
+    and out), `cache_seed` (None asks anew each time, another number gives another answer), `use_cache`; or by the names
+    of `ModelConfig`. What else it holds, such as `max_tokens`, is passed on to the provider.
 
     Raises:
         ArgumentTypeError: none of these.
@@ -88,7 +88,7 @@ def read_config(given: Any) -> ModelConfig:
 def read_configs(given: Any, defaults: Mapping[str, Any] | None = None) -> tuple[ModelConfig, ...]:
     """The configurations of one or of a list of them, `defaults` filled in where an entry is a dict or a name.
 
-    Raises as `read_config`, and RequestError's SettingsError for an empty list.
+    Raises ArgumentTypeError, SettingsError: see `read_config`; and for an empty list.
     """
     entries = list(given) if isinstance(given, Sequence) and not isinstance(given, str | bytes) else [given]
     if not entries:
@@ -182,4 +182,5 @@ _READERS: Final[Mapping[str, Callable[[Any], dict[str, Any]]]] = {
     "price": _read_price,
     "request_timeout": _renamed("deadline_s"),
     "timeout": _renamed("deadline_s"),
+    "use_cache": lambda value: {} if value else {"cache": "disable"},
 }

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import time
+import traceback
 
 import pytest
 from model_server import Hang, HttpError, ModelServer, RawBody, Reply
@@ -162,6 +163,14 @@ def test_a_key_that_is_given_itself_is_the_one_that_is_sent(scene):
     server = scene.serve("CodeReply", PAID)
     generate_code(prompt="Print one.", **scene.config(server, api_key="sk-given-here"))
     assert "sk-given-here" in json.dumps(server.calls[0].headers)
+
+
+def test_a_key_that_is_given_itself_and_refused_is_not_shown(scene):
+    key = "-".join(["sk", "given", "here"])  # which the lines of this test in a traceback do not hold
+    server = scene.serve("CodeReply", HttpError(401, f"invalid key {key}"))
+    with pytest.raises(ProviderError, match="refused the key in api_key") as failure:
+        generate_code(prompt="Print one.", **scene.config(server, api_key=key))
+    assert key not in "".join(traceback.format_exception(failure.value))
 
 
 def test_a_recording_is_replayed_with_what_it_had_cost(scene, tmp_path):

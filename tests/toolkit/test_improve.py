@@ -148,6 +148,15 @@ class TestCode:
         assert [path.read_text() for path in paths] == [(copy / path.name).read_text() for path in paths]
         assert "[1, 2]" in paths[1].read_text()
 
+    def test_a_recording_is_replayed_for_the_same_files_anywhere(self, scene, files, tmp_path):
+        (path,) = files(stats=STATS)
+        server, record = scene.serve("ImprovementReply", improvement(EDIT)), str(tmp_path / "replies.jsonl")
+        shown, _ = improve_code([path], "More.", **scene.config(server, record=record))
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        shutil.move(path, elsewhere)
+        assert improve_code([elsewhere / path.name], "More.", model=f"replay:{record}")[0] == shown
+
     def test_what_is_written_keeps_its_mode_and_line_ends_and_leaves_nothing_beside_it(self, scene, files):
         (path,) = files(stats="")
         path.write_bytes(STATS.replace("\n", "\r\n").encode())

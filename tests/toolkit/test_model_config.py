@@ -84,8 +84,12 @@ def test_an_api_type_names_the_provider(api_type, model, read):
     assert read_config({"model": model, "api_type": api_type}).model == read
 
 
-def test_without_a_cache_seed_every_call_is_a_new_one():
-    assert read_config({"cache_seed": None}).cache == "disable"
+@pytest.mark.parametrize(
+    ("given", "mode"),
+    [({"cache_seed": None}, "disable"), ({"use_cache": False}, "disable"), ({"use_cache": True}, "auto")],
+)
+def test_a_caller_may_want_every_call_to_be_a_new_one(given, mode):
+    assert read_config(given).cache == mode
 
 
 def test_where_no_model_is_named_one_is_taken():
