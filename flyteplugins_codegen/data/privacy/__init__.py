@@ -1,0 +1,1 @@
+"""What a model must not see of a sample: found, replaced by fakes of the same form, and reported."""

@@ -1,0 +1,87 @@
+"""What went wrong, as a model may hear it: errors quote the data that they are about."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from flyteplugins_codegen.data.privacy.detection import Kind
+from flyteplugins_codegen.data.privacy.masking import Masker
+
+_FEWEST_CHARACTERS = 3
+# Of a plane that is for private use: no text of a failure has them.
+_FIRST_MARK = 0xF0000
+_MARKS = re.compile("[\U000f0000-\U000fffff]")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+
+
+class Cells(NamedTuple):
+    """Some cells of one column."""
+
+    sample: str
+    column: str
+    values: Sequence[Any]
+
+
+def mask_failure(text: str, cells: Iterable[Cells], masker: Masker) -> str:
+    """The text without private values: those of private columns, and by `profile` those of every column.
+
+    Values of one or two characters stay: they tell nothing, and stand everywhere. A value that occurs in `min_rows`
+    rows is no secret of `profile`.
+    """
+    text = _MARKS.sub("", text)
+    quoted = _Quoted(text, masker)
+    if masker.privacy.mode != "rows":
+        for some in cells:
+            quoted.look_for(some)
+    fakes: list[str] = []
+    for value, fake in quoted.replacements():
+        # Set aside: what a fake looks like is not to be masked once more.
+        text = _pattern(value).sub(chr(_FIRST_MARK + len(fakes)), text)
+        fakes.append(fake)
+    masked = masker.text(text).text
+    return _MARKS.sub(lambda mark: fakes[ord(mark[0]) - _FIRST_MARK], masked)
+
+
+class _Quoted:
+    """The values that a text quotes, found while the data streams by."""
+
+    def __init__(self, text: str, masker: Masker) -> None:
+        self._text, self._masker = text, masker
+        self._counts: dict[str, Counter[str]] = {"": Counter()}
+
+    def look_for(self, cells: Cells) -> None:
+        kind = self._masker.column_kind(cells.sample, cells.column)
+        if kind is None and self._masker.privacy.mode != "profile":
+            return
+        counts = self._counts.setdefault(kind or "", Counter())
+        for value, count in Counter(str(cell) for cell in cells.values if cell is not None).items():
+            for form in self._forms(value, kind):
+                if form in self._text:
+                    counts[form] += count
+
+    @staticmethod
+    def _forms(value: str, kind: Kind | None) -> set[str]:
+        """The value, as `repr` quotes it too; of a private one its words."""
+        forms = {value, repr(value)[1:-1], value.strip()}
+        if kind == "private":
+            forms |= set(_WORD.findall(value))
+        return {form for form in forms if len(form) >= _FEWEST_CHARACTERS}
+
+    def replacements(self) -> list[tuple[str, str]]:
+        """Values and their fakes, the longest first."""
+        found: dict[str, str] = {}
+        for kind, counts in self._counts.items():
+            for value, count in counts.items():
+                if kind or count < self._masker.privacy.min_rows:
+                    found.setdefault(value, self._masker.whole(value, "private"))
+        return sorted(found.items(), key=lambda pair: (-len(pair[0]), pair[0]))
+
+
+def _pattern(value: str) -> re.Pattern[str]:
+    """The value as a word of its own: `anna` is not part of `savannah`."""
+    front = r"(?<!\w)" if re.match(r"\w", value) else ""
+    back = r"(?!\w)" if re.search(r"\w\Z", value) else ""
+    return re.compile(front + re.escape(value) + back)
