@@ -74,7 +74,8 @@ def _behind(preamble: str, code: str) -> str:
 
 def _without_check(code: str, name: str) -> str:
     found = None if name == "check" else _CHECK.search(code)
-    return code[: found.start()] if found else code
+    before = code[: found.start()] if found else ""
+    return before if before.strip() else code  # a body may begin with a function of that name
 
 
 def _answers(program: str, name: str) -> bool:

@@ -47,6 +47,7 @@ RESPONSES = {
     "a last line cut off": f"{BODY}\n\nprint(last([1, 2",
     "a fence that is never closed": f"```python\n{WHOLE}",
     "a check of its own that fails": f"{BODY}\n\n\ndef check(candidate):\n    assert False\n\ncheck(last)",
+    "a body that begins with a check": "def check(x):\n    return double(x)\nreturn check(xs[-n])",
     "a fence in a string of its code": f'{WHOLE}\n\nTEXT = """\n```python\ndef last(xs, n):\n    return 0\n```\n"""',
 }
 
