@@ -29,6 +29,7 @@ from flyteplugins_codegen.errors import (
 
 ANSWER = {"text": "Here it is:\n\n```python\nprint(1)\n```\n\nand how to run it:\n\n```sh\npython it.py\n```\n"}
 BLOCKS = [("python", "print(1)"), ("sh", "python it.py")]
+KEY = "sk-given-here"
 PAID = Reply(ANSWER, input_tokens=100, output_tokens=50)
 
 
@@ -161,16 +162,15 @@ def test_a_budget_holds_for_all_models_together(scene):
 
 def test_a_key_that_is_given_itself_is_the_one_that_is_sent(scene):
     server = scene.serve("CodeReply", PAID)
-    generate_code(prompt="Print one.", **scene.config(server, api_key="sk-given-here"))
-    assert "sk-given-here" in json.dumps(server.calls[0].headers)
+    generate_code(prompt="Print one.", **scene.config(server, api_key=KEY))
+    assert KEY in json.dumps(server.calls[0].headers)
 
 
 def test_a_key_that_is_given_itself_and_refused_is_not_shown(scene):
-    key = "-".join(["sk", "given", "here"])  # which the lines of this test in a traceback do not hold
-    server = scene.serve("CodeReply", HttpError(401, f"invalid key {key}"))
+    server = scene.serve("CodeReply", HttpError(401, f"invalid key {KEY}"))
     with pytest.raises(ProviderError, match="refused the key in api_key") as failure:
-        generate_code(prompt="Print one.", **scene.config(server, api_key=key))
-    assert key not in "".join(traceback.format_exception(failure.value))
+        generate_code(prompt="Print one.", **scene.config(server, api_key=KEY))
+    assert KEY not in "".join(traceback.format_exception(failure.value))
 
 
 def test_a_recording_is_replayed_with_what_it_had_cost(scene, tmp_path):
