@@ -49,9 +49,10 @@ class VirtualEnvironment:
 def create_virtual_env(dir_path: str | Path, *, packages: Sequence[str] = (), **env_args: Any) -> VirtualEnvironment:
     """A virtual environment in `dir_path`, with these packages; `.aio` awaits it. A folder that is one is used again.
 
-    `env_args` are those of `venv.EnvBuilder`: `system_site_packages`, `clear`, `with_pip` and `prompt`; `symlinks=True`
-    is what uv does anyway. Packages are checked by the policy, and installed from wheels alone, so that nothing of
-    them runs. Where the packages cannot be had, a folder that was not there before is removed again.
+    `env_args` are those of `venv.EnvBuilder`: `system_site_packages`, `clear`, `with_pip` (True where none is given, as
+    in AutoGen) and `prompt`; `symlinks` changes nothing, as uv links anyway. Packages are checked by the policy, and
+    installed from wheels alone, so that nothing of them runs. Where they cannot be had, a folder that was not there
+    before is removed again.
 
     Raises:
         ArgumentTypeError: `dir_path` is no path, `packages` no list of requirements, or an option no bool.
@@ -61,7 +62,7 @@ def create_virtual_env(dir_path: str | Path, *, packages: Sequence[str] = (), **
     """
     folder = _read_folder(dir_path)
     requirements = _read_packages(packages)
-    options = _read_options(env_args)
+    options = _read_options(env_args or {"with_pip": True})
     was_there = folder.exists()
     try:
         _make(folder, options)

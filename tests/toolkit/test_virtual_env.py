@@ -26,11 +26,12 @@ def test_an_environment_is_told_as_the_context_of_venv(tmp_path: Path) -> None:
     assert Path(environment.executable).is_relative_to(base)
     assert (environment.env_name, environment.prompt, environment.bin_name) == ("env", "(env) ", "bin")
     assert Path(environment.bin_path, "activate").is_file()
+    assert python_of(environment, "import pip; print('pip')") == "pip\n"
     assert Path(environment.python_dir, environment.python_exe) == Path(environment.executable)
 
 
 def test_packages_are_installed_and_serve_the_sandbox_too(tmp_path: Path) -> None:
-    environment = create_virtual_env(tmp_path / "env", packages=["six==1.17.0"])
+    environment = create_virtual_env(tmp_path / "env", packages=["six==1.17.0"], with_pip=False)
     code = "import six; print(six.__version__)"
     assert python_of(environment, code) == "1.17.0\n"
     assert run_code(code, environment=environment.installed()).logs == "1.17.0\n"
