@@ -1,8 +1,10 @@
-"""Judge samples of code by the tests of their problems, with `pyflyte run`.
+r"""Judge samples of code by the tests of their problems, with `pyflyte run`.
 
     pyflyte run workflows/evaluate.py evaluate --problems humaneval --samples samples.jsonl --k '[1, 10]'
+    pyflyte run workflows/evaluate.py generate_and_evaluate --problems humaneval --model openai/NAME --n 10 \
+        --k '[1, 10]' --max_cost_usd 5
 
-`pyflyte run workflows/evaluate.py evaluate --help` explains every option.
+`--help` after either name explains every option.
 """
 
 from __future__ import annotations
@@ -16,9 +18,27 @@ from flyteplugins_codegen.flyte.evaluating import (
     judge_parts,
     split_evaluation,
 )
+from flyteplugins_codegen.flyte.sampling import (
+    generate_and_evaluate,
+    join_samples,
+    plan_sampling,
+    sample_chunk,
+    sample_chunks,
+)
 from flyteplugins_codegen.terminal import install_progress
 
-__all__ = ["evaluate", "gather_evaluation", "judge_part", "judge_parts", "split_evaluation"]
+__all__ = [
+    "evaluate",
+    "gather_evaluation",
+    "generate_and_evaluate",
+    "join_samples",
+    "judge_part",
+    "judge_parts",
+    "plan_sampling",
+    "sample_chunk",
+    "sample_chunks",
+    "split_evaluation",
+]
 
 # Pods log plain lines of their own; this is for whoever watches a local run.
 if "FLYTE_INTERNAL_EXECUTION_ID" not in os.environ:

@@ -97,7 +97,7 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
 ) -> Split:
     """Check problems and samples from end to end, and deal them out. Raises RequestError before anything is judged."""
     check_k(k)
-    path = _problem_path(problems)
+    path = problem_path(problems)
     found = load_samples(_path(samples), load_problems(path, sandbox=sandbox))
     for said in found.skipped:
         logger.warning("samples: %s", said)
@@ -248,7 +248,7 @@ def evaluate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     return Evaluated(pass_at_k, folder)
 
 
-def _problem_path(problems: str) -> Path:
+def problem_path(problems: str) -> Path:
     """A benchmark's file, one's own, or one that is fetched from where a cluster reaches it."""
     return _path(FlyteFile(problems)) if "://" in problems else problem_file(problems)
 

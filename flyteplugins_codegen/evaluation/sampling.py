@@ -1,0 +1,93 @@
+"""Samples from a model: each problem asked several times, a program out of every reply, nothing paid for twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import Field
+
+from flyteplugins_codegen.errors import ReplyError, RequestError
+from flyteplugins_codegen.evaluation.values import Problem, Sample
+from flyteplugins_codegen.llm.budgeted import Account
+from flyteplugins_codegen.llm.replies import Reply
+from flyteplugins_codegen.models.conversation import Message
+from flyteplugins_codegen.store import write_atomically
+from flyteplugins_codegen.toolkit.asking import ask_for
+from flyteplugins_codegen.toolkit.model_config import ModelConfig
+
+MOST_TRIES: Final = 1_000
+_SYSTEM: Final = """\
+You solve programming problems. Answer with `code`: the whole program in {language}, with its imports, without tests, \
+examples or output of its own. It is judged by tests that you do not see."""
+
+
+class ProgramReply(Reply):
+    """A program."""
+
+    code: str = Field(description="The whole program, not in a fence")
+
+
+async def sample_model(
+    problems: Sequence[Problem],
+    config: ModelConfig,
+    *,
+    tries: range,
+    account: Account | None = None,
+    at_once: int = 8,
+) -> list[Sample]:
+    """A sample for each problem and each number in `tries`, problem by problem; `at_once` calls are made at a time.
+
+    A reply that cannot be used, asked for twice, is an empty program, which fails: the model had its try. The replies
+    are remembered, so that after an error or a kill only what is missing is asked for again; another number in `tries`
+    is another answer.
+
+    Raises:
+        RequestError: tries beyond `MOST_TRIES`, or no call at a time.
+        BudgetSpentError: the account allows no call more; what was paid for is remembered.
+        ModelError: the model cannot be reached.
+    """
+    if at_once < 1 or not tries or tries[0] < 0 or tries[-1] >= MOST_TRIES:
+        told = f"tries {tries.start} to {tries.stop}, at_once={at_once}"
+        raise RequestError(f"{told}: a model is tried 1 to {MOST_TRIES} times, with one call or more at a time")
+    free = asyncio.Semaphore(at_once)
+
+    async def one(problem: Problem, number: int) -> Sample:
+        async with free:
+            return await _sample(problem, number, config, account)
+
+    asked = [asyncio.ensure_future(one(problem, number)) for problem in problems for number in tries]
+    try:
+        return await asyncio.gather(*asked)
+    finally:
+        # One has failed: the others would be paid for, too.
+        for each in asked:
+            each.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+
+
+def write_samples(samples: Sequence[Sample], path: Path) -> Path:
+    """The samples as JSON Lines of {task_id, solution, sample_id}, whole or not at all. Raises OSError."""
+    rows = [
+        {"task_id": each.task_id, "solution": each.solution, "sample_id": each.sample_id or None} for each in samples
+    ]
+    write_atomically(path, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    return path
+
+
+async def _sample(problem: Problem, number: int, config: ModelConfig, account: Account | None) -> Sample:
+    asking = config.model_copy(update={"attempt": config.attempt + number})
+    try:
+        answer = await ask_for(ProgramReply, _messages(problem), config=asking, purpose="solution", account=account)
+    except ReplyError:
+        return Sample(task_id=problem.task_id, solution="", sample_id=str(number))
+    return Sample(task_id=problem.task_id, solution=answer.value.code, sample_id=str(number))
+
+
+def _messages(problem: Problem) -> tuple[Message, ...]:
+    named = f"\n\nThe tests call `{problem.entry_point}`." if problem.entry_point else ""
+    system = _SYSTEM.format(language=problem.language)
+    return Message(role="system", content=system), Message(role="user", content=f"{problem.prompt}{named}")

@@ -1,0 +1,236 @@
+"""Sampling a model and scoring it, as a Flyte workflow.
+
+Problems are asked for in chunks, each a node that Flyte keeps by what is asked: started again, only the chunks that are
+missing are asked for, and within one, on this machine, only the replies that are missing. With a budget the chunks run
+one after the other, each told what those before it have spent; without one they run side by side.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from flytekit import dynamic, task, workflow
+from flytekit.types.file import FlyteFile
+from pydantic import JsonValue
+
+from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.evaluation.problems.loading import load_problems
+from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, write_samples
+from flyteplugins_codegen.flyte.caching import Salt, cached_by_code, local_salt
+from flyteplugins_codegen.flyte.evaluating import Evaluated, evaluate, problem_path
+from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.tasks import model_secrets
+from flyteplugins_codegen.llm.budgeted import Account
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.budget import Budget, Spending
+from flyteplugins_codegen.models.settings import SandboxKind
+from flyteplugins_codegen.store import cache_dir, digest, write_atomically
+from flyteplugins_codegen.syncing import run_blocking
+from flyteplugins_codegen.toolkit.model_config import ModelConfig, read_config
+
+
+class Chunk(Value):
+    """Some problems, told apart by the digest of their texts."""
+
+    task_ids: tuple[str, ...]
+    content: str
+
+
+class Sampling(Value):
+    """Who is asked, how often, and how many calls are made at a time."""
+
+    model: str
+    api_key: str
+    api_base: str
+    model_params: dict[str, JsonValue]
+    n: int
+    at_once: int
+    salt: Salt = Salt()
+
+    @property
+    def config(self) -> ModelConfig:
+        """The same as the toolkit takes it. Raises SettingsError."""
+        fields = {"model_params": self.model_params, "api_key_env": self.api_key or None}
+        return read_config({"model": self.model, "api_base": self.api_base or None, **fields})
+
+
+class SamplingPlan(NamedTuple):
+    """What is asked for, in chunks."""
+
+    chunks: list[Chunk]
+    problems: FlyteFile
+    sampling: Sampling
+    budget: Budget
+
+
+class Sampled(NamedTuple):
+    """The samples of a chunk, and what they cost."""
+
+    samples: FlyteFile
+    spent: Spending
+
+
+@task
+@readable_errors
+def plan_sampling(  # noqa: PLR0913 - a command line is flat
+    *,
+    problems: str,
+    model: str,
+    n: int,
+    chunk_size: int,
+    at_once: int,
+    api_key: str,
+    api_base: str,
+    model_params: dict | None,
+    max_calls: int | None,
+    max_tokens: int | None,
+    max_cost_usd: float | None,
+) -> SamplingPlan:
+    """Check what is asked for. Raises RequestError, SettingsError before anything is paid for."""
+    if not 1 <= n <= MOST_TRIES or chunk_size < 1:
+        told = f"n={n}, chunk_size={chunk_size}"
+        raise RequestError(f"{told}: n is from 1 to {MOST_TRIES}, and a chunk has one problem or more")
+    path = problem_path(problems)
+    found = load_problems(path)
+    parts = [found[start : start + chunk_size] for start in range(0, len(found), chunk_size)]
+    chunks = [
+        Chunk(
+            task_ids=tuple(each.task_id for each in part),
+            content=digest([[each.prompt, each.entry_point, each.language] for each in part]),
+        )
+        for part in parts
+    ]
+    sampling = Sampling(
+        model=model, api_key=api_key, api_base=api_base, model_params=model_params or {}, n=n, at_once=at_once
+    )
+    _ = sampling.config  # what cannot be asked is told here
+    sampling = sampling.model_copy(update={"salt": local_salt("samples", sampling, chunks)})
+    budget = Budget(max_calls=max_calls, max_tokens=max_tokens, max_cost_usd=max_cost_usd)
+    return SamplingPlan(chunks, FlyteFile(str(path)), sampling, budget)
+
+
+@task(
+    cache=cached_by_code("evaluation", "llm", "toolkit", ignored=("problems", "budget", "before")),
+    secret_requests=model_secrets(),
+)
+@readable_errors
+def sample_chunk(
+    chunk: Chunk, problems: FlyteFile, sampling: Sampling, budget: Budget, before: list[Spending]
+) -> Sampled:
+    """Ask for every sample of the chunk. Raises BudgetSpentError where the budget does not last: raise it and go on."""
+    chosen = load_problems(Path(os.fspath(problems)), only=chunk.task_ids)
+    account = Account(_left(budget, sum(before, Spending())))
+    asking = sample_model(chosen, sampling.config, tries=range(sampling.n), account=account, at_once=sampling.at_once)
+    samples = run_blocking(asking)
+    path = write_samples(samples, cache_dir() / "samples" / f"{digest(chunk, sampling)}.jsonl")
+    return Sampled(FlyteFile(str(path)), account.spent)
+
+
+@dynamic
+@readable_errors
+def sample_chunks(chunks: list[Chunk], problems: FlyteFile, sampling: Sampling, budget: Budget) -> list[FlyteFile]:
+    """All chunks: in turn where a budget bounds them together, else at once."""
+    is_bounded = budget != Budget()
+    samples: list[FlyteFile] = []
+    spent: list[Spending] = []
+    for chunk in chunks:
+        sampled = sample_chunk(
+            chunk=chunk, problems=problems, sampling=sampling, budget=budget, before=spent if is_bounded else []
+        )
+        samples.append(sampled.samples)
+        spent = [*spent, sampled.spent]
+    return samples
+
+
+@task
+@readable_errors
+def join_samples(samples: list[FlyteFile]) -> FlyteFile:
+    """One file of all samples, in the order of their chunks."""
+    text = b"".join(Path(os.fspath(file)).read_bytes() for file in samples)
+    path = cache_dir() / "samples" / f"{digest(text)}.jsonl"
+    write_atomically(path, text)
+    return FlyteFile(str(path))
+
+
+@workflow
+@readable_errors
+def generate_and_evaluate(  # noqa: PLR0913 - a command line is flat: one option for each argument
+    *,
+    problems: str,
+    model: str,
+    n: int = 1,
+    k: list[int] = [1],  # noqa: B006 - never changed
+    chunk_size: int = 20,
+    at_once: int = 8,
+    api_key: str = "",
+    api_base: str = "",
+    model_params: dict | None = None,
+    max_calls: int | None = None,
+    max_tokens: int | None = None,
+    max_cost_usd: float | None = None,
+    save_to: str = "",
+    shards: int = 0,
+    concurrency: int = 0,
+    min_success_ratio: float = 1.0,
+    packages: list[str] = [],  # noqa: B006 - the same
+    sandbox: SandboxKind = "auto",
+) -> Evaluated:
+    """Ask a model for n samples of each problem, judge them, and score the model.
+
+    Started again after a crash, or with a larger budget, it pays for no sample twice and judges none twice.
+
+    Args:
+        problems: humaneval, or a file of problems; on a cluster its address, such as s3://bucket/problems.jsonl
+        model: openai/NAME, anthropic/NAME, a bare gpt-* or claude-* name, or replay:FILE for recorded replies
+        n: samples of each problem
+        k: numbers of samples that pass@k is estimated for
+        chunk_size: problems that one node asks for
+        at_once: calls that one node makes at a time
+        api_key: NAME of the environment variable or secret that holds the key, never the key itself
+        api_base: address of an OpenAI- or Anthropic-compatible server of your own
+        model_params: passed on to the provider's call, such as a temperature
+        max_calls: calls that are made at most
+        max_tokens: tokens that are paid for at most
+        max_cost_usd: what all calls together may cost at most
+        save_to: where the folder goes; on a cluster an address such as s3://bucket/evaluation
+        shards: how many nodes judge, 0 for as many as the samples ask for
+        concurrency: how many of them at a time, 0 for all
+        min_success_ratio: share of the judging nodes that must succeed; the samples of the others are not counted
+        packages: distributions that the samples may import
+        sandbox: auto, bubblewrap, container, or none for code that you trust
+    """
+    plan = plan_sampling(
+        problems=problems,
+        model=model,
+        n=n,
+        chunk_size=chunk_size,
+        at_once=at_once,
+        api_key=api_key,
+        api_base=api_base,
+        model_params=model_params,
+        max_calls=max_calls,
+        max_tokens=max_tokens,
+        max_cost_usd=max_cost_usd,
+    )
+    sampled = sample_chunks(chunks=plan.chunks, problems=plan.problems, sampling=plan.sampling, budget=plan.budget)
+    pass_at_k, folder = evaluate(
+        problems=problems,
+        samples=join_samples(samples=sampled),
+        k=k,
+        save_to=save_to,
+        shards=shards,
+        concurrency=concurrency,
+        min_success_ratio=min_success_ratio,
+        packages=packages,
+        sandbox=sandbox,
+    )
+    return Evaluated(pass_at_k, folder)
+
+
+def _left(budget: Budget, spent: Spending) -> Budget:
+    """The budget less what was spent; with a price unknown, a bound on the cost stays, and is told by the account."""
+    gone = {"max_calls": spent.calls, "max_tokens": spent.tokens, "max_cost_usd": spent.cost_usd or 0.0}
+    bounds = budget.model_dump(include=set(gone), exclude_none=True)
+    return budget.model_copy(update={name: max(0, bound - gone[name]) for name, bound in bounds.items()})
