@@ -1,4 +1,4 @@
-"""What a sample file is: what its name claims, held against what its first bytes, or all of them, say."""
+"""What a sample file is: what its name claims, held against what its first bytes say."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Literal
 from flyteplugins_codegen.data.dialects import looks_like_table
 from flyteplugins_codegen.data.files import check_readable, unreadable
 from flyteplugins_codegen.errors import SampleError
-
-Format = Literal["csv", "parquet", "arrow", "json", "jsonl", "text", "binary"]
+from flyteplugins_codegen.models.profile import SampleFormat
 
 HEAD_BYTES = 1 << 16
-_CHUNK_BYTES = 1 << 20
-_CLAIMS: dict[str, Format] = {
+NOT_UTF8 = "not UTF-8: read it with encoding='latin-1'"
+_CLAIMS: dict[str, SampleFormat] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".tab": "csv",
@@ -26,55 +25,46 @@ _CLAIMS: dict[str, Format] = {
     ".arrow": "arrow",
     ".feather": "arrow",
     ".ipc": "arrow",
+    ".orc": "orc",
     ".json": "json",
     ".geojson": "json",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".xlsx": "excel",
+    ".xlsm": "excel",
+    ".xlsb": "excel",
+    ".xls": "excel",
+    ".ods": "excel",
 }
 # A file with one of these extensions, or none, is whatever its content is.
 _CLAIMS_NOTHING = frozenset({"", ".txt", ".dat", ".data"})
-_SIGNATURES: tuple[tuple[bytes, str], ...] = (
-    (b"PAR1", "Parquet"),
-    (b"ARROW1", "Arrow"),
-    (b"\xff\xff\xff\xff", "Arrow stream"),
-    (b"\x1f\x8b", "gzip"),
-    (b"PK\x03\x04", "a zip archive (Excel files are such)"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"%PDF", "PDF"),
-    (b"\x89PNG", "PNG"),
-    (b"\xff\xd8\xff", "JPEG"),
-    (b"\xd0\xcf\x11\xe0", "an old Office document"),
-    (b"SQLite format 3\x00", "SQLite"),
-    (b"Obj\x01", "Avro"),
+_TABLES: tuple[tuple[bytes, SampleFormat, str], ...] = (
+    (b"PAR1", "parquet", "Parquet"),
+    (b"ARROW1", "arrow", "Arrow"),
+    (b"\xff\xff\xff\xff", "arrow", "Arrow stream"),
+    (b"ORC", "orc", "ORC"),
 )
+_WORKBOOKS = ((b"PK\x03\x04", "a zip archive (Excel files are such)"), (b"\xd0\xcf\x11\xe0", "an old Office document"))
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
-_CONTROLS = frozenset(range(0x20)) - frozenset(b"\t\n\r\f\x1b")
+_CONTROLS = frozenset(range(0x20)) - frozenset(b"\t\n\r\f\x1b\x01")
+_MOST_ZEROS = 0.02
+_FEWEST_ZEROS_OF_UTF16 = 0.4
+_FEWEST_BYTES_OF_UTF16 = 8
+_SURE_SIGNATURE_BYTES = 4
 
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds. `encoding` is Python's name of it, for text; `kind` names the content for a person.
+    """What a file holds. `encoding` is Python's name of it, for text; `kind` names the content for a person."""
 
-    `has_hex` says that `0x` occurs in the text somewhere: Arrow takes `0x1F` for a number, pandas does not.
-    """
-
-    format: Format
+    format: SampleFormat
     encoding: str = "utf-8"
     kind: str = ""
     notes: tuple[str, ...] = ()
-    has_hex: bool = False
 
 
-@dataclass(frozen=True)
-class _TextFacts:
-    encoding: str
-    has_hex: bool = False
-
-
-def identify(name: str, path: Path) -> Content:
-    """What the sample's file holds, by extension and content.
+def identify(name: str, path: Path, shown: Path | None = None) -> Content:
+    """What the sample's file holds, by extension and content; `shown` is its path as the caller knows it.
 
     Raises:
         SampleError: it cannot be read, is empty, or holds something else than its extension says.
@@ -87,7 +77,7 @@ def identify(name: str, path: Path) -> Content:
         raise unreadable(name, path, error) from error
     if claim is not None and not _agree(claim, found.format):
         raise SampleError(
-            f"sample {name!r}: {path} is called {path.suffix}, but its content is {found.kind}; "
+            f"sample {name!r}: {shown or path} is called {path.suffix}, but its content is {found.kind}; "
             "give it the right extension, or pass the right file"
         )
     return found
@@ -100,56 +90,64 @@ def read_head(path: Path, encoding: str, size_bytes: int = HEAD_BYTES) -> str:
     return codecs.getincrementaldecoder(encoding)(errors="replace").decode(data)
 
 
-def _agree(claim: Format, found: Format) -> bool:
+def _agree(claim: SampleFormat, found: SampleFormat) -> bool:
     return claim == found or {claim, found} == {"json", "jsonl"}
 
 
-def _content(path: Path, claim: Format | None) -> Content:
+def _content(path: Path, claim: SampleFormat | None) -> Content:
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
-    signature = next((kind for mark, kind in _SIGNATURES if head.startswith(mark)), None)
-    if signature is not None:
-        return _signed(signature)
-    facts = _text_facts(path, head)
-    return Content(format="binary", kind="binary data") if facts is None else _text_content(path, claim, facts)
+    for mark, form, kind in _TABLES:
+        # Three letters alone may begin a text.
+        if head.startswith(mark) and (form != "orc" or not head[:200].isascii()):
+            return Content(format=form, kind=kind)
+    for mark, kind in _WORKBOOKS:
+        if head.startswith(mark):
+            return Content(format="excel", kind="Excel") if claim == "excel" else Content(format="binary", kind=kind)
+    encoding = _encoding(head)
+    sniffed = _sniffed(head) if encoding in (None, "latin-1") else None
+    if encoding is None or sniffed is not None:
+        return Content(format="binary", kind=sniffed or "binary data")
+    return _text(path, claim, encoding)
 
 
-def _signed(kind: str) -> Content:
-    if kind == "Parquet":
-        return Content(format="parquet", kind=kind)
-    if kind.startswith("Arrow"):
-        return Content(format="arrow", kind=kind)
-    return Content(format="binary", kind=kind)
+def _sniffed(head: bytes) -> str | None:
+    """What the content-sniffing library makes of bytes that begin so; two or three letters may begin anything."""
+    import puremagic
 
-
-def _text_facts(path: Path, head: bytes) -> _TextFacts | None:
-    """The facts on a text file; None for binary data. Reads on to the end, in chunks, to be sure."""
-    marked = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
-    if marked == "utf-16":
-        return _TextFacts(marked)
-    decoder, is_utf8, has_hex, last = codecs.getincrementaldecoder("utf-8")(), True, False, b""
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            if b"\x00" in chunk:
-                return None
-            is_utf8 = is_utf8 and _decodes(decoder, chunk)
-            has_hex = has_hex or _has_hex(last + chunk)
-            last = chunk[-1:]
-    if is_utf8 and _decodes(decoder, b"", final=True):
-        return _TextFacts(marked or "utf-8", has_hex)
-    return None if _has_controls(head) else _TextFacts("latin-1", has_hex)
-
-
-def _has_hex(data: bytes) -> bool:
-    return b"0x" in data or b"0X" in data
-
-
-def _decodes(decoder: codecs.IncrementalDecoder, chunk: bytes, *, final: bool = False) -> bool:
     try:
-        decoder.decode(chunk, final)
+        matches = puremagic.magic_string(head)
+    except (puremagic.PureError, ValueError):
+        return None
+    sure = [match for match in matches if len(match.byte_match) >= _SURE_SIGNATURE_BYTES]
+    best = max(sure, key=lambda match: match.confidence, default=None)
+    return None if best is None else str(best.name or best.mime_type)
+
+
+def _encoding(head: bytes) -> str | None:
+    """The encoding of a text that begins like this; None for binary data."""
+    marked = next((encoding for mark, encoding in _BYTE_ORDER_MARKS if head.startswith(mark)), None)
+    if marked is not None:
+        return marked
+    if b"\x00" in head:
+        return _utf16_without_mark(head)
+    if _has_controls(head):
+        return None
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head, len(head) < HEAD_BYTES)
     except UnicodeDecodeError:
-        return False
-    return True
+        return "latin-1"
+    return "utf-8"
+
+
+def _utf16_without_mark(head: bytes) -> str | None:
+    """In Latin letters, every other byte is zero."""
+    if len(head) < _FEWEST_BYTES_OF_UTF16 or _has_controls(head.replace(b"\x00", b"")):
+        return None
+    even, odd = (part.count(0) / len(part) for part in (head[::2], head[1::2]))
+    if odd > _FEWEST_ZEROS_OF_UTF16 and even < _MOST_ZEROS:
+        return "utf-16-le"
+    return "utf-16-be" if even > _FEWEST_ZEROS_OF_UTF16 and odd < _MOST_ZEROS else None
 
 
 def _has_controls(head: bytes) -> bool:
@@ -157,18 +155,20 @@ def _has_controls(head: bytes) -> bool:
     return controls > len(head[:4096]) // 100
 
 
-def _text_content(path: Path, claim: Format | None, facts: _TextFacts) -> Content:
-    head = read_head(path, facts.encoding)
+def _text(path: Path, claim: SampleFormat | None, encoding: str) -> Content:
+    head = read_head(path, encoding)
     form, kind = _text_format(head, claim, path.suffix.lower())
     notes = []
-    if facts.encoding in ("latin-1", "utf-16"):
-        notes.append(f"not UTF-8: read it with encoding={facts.encoding!r}")
+    if encoding == "latin-1":
+        notes.append(NOT_UTF8)
+    elif encoding.startswith("utf-16"):
+        notes.append(f"not UTF-8: read it with encoding={encoding!r}")
     if claim == "json" and form == "jsonl":
         notes.append("the name says JSON, the content is JSON Lines: one document a line")
-    return Content(form, facts.encoding, kind, tuple(notes), facts.has_hex)
+    return Content(form, encoding, kind, tuple(notes))
 
 
-def _text_format(head: str, claim: Format | None, suffix: str) -> tuple[Format, str]:
+def _text_format(head: str, claim: SampleFormat | None, suffix: str) -> tuple[SampleFormat, str]:
     start = head.lstrip("\ufeff \t\r\n")
     json_format = _json_format(start, claim)
     if json_format is not None and (claim is not None or suffix in _CLAIMS_NOTHING):
@@ -183,7 +183,7 @@ def _text_format(head: str, claim: Format | None, suffix: str) -> tuple[Format, 
     return "text", "text"
 
 
-def _json_format(start: str, claim: Format | None) -> Literal["json", "jsonl"] | None:
+def _json_format(start: str, claim: SampleFormat | None) -> Literal["json", "jsonl"] | None:
     """What text that begins like this is; None for no JSON. JSON Lines: its first line is a whole value, and more come.
 
     A single object is JSON Lines only where the name says so.

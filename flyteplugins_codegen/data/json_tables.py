@@ -12,8 +12,8 @@ from typing import Any, TextIO, TypeVar
 import pyarrow as pa
 import pyarrow.json as pa_json
 
-from flyteplugins_codegen.data.formats import Content
-from flyteplugins_codegen.data.tables import Source, Table
+from flyteplugins_codegen.data.formats import NOT_UTF8
+from flyteplugins_codegen.data.tables import Part, Source, Table
 
 T = TypeVar("T")
 
@@ -30,25 +30,33 @@ class NotRecordsError(Exception):
     """The file is JSON, but no list of objects: a document, not a table."""
 
 
-def fold_json(source: Source, content: Content, fold: Callable[[Table], T]) -> T:
-    """What `fold` makes of the records as a table. The file is read twice: for the types, then for the values.
+def fold_json(source: Source, fold: Callable[[Table], T]) -> T:
+    """What `fold` makes of the records of all files as a table. They are read twice: for the types, then the values.
 
     Raises:
         SampleError: it is no JSON; the message says where.
         NotRecordsError: it is JSON, but neither JSON Lines of objects nor an array of objects.
     """
-    kinds = _kinds(_records(source, content))
-    notes: list[str] = []
-    schema = pa.schema([_field(name, found, notes) for name, found in kinds.items()])
-    return fold(Table(schema, _batches(_records(source, content), schema), notes))
+    notes = list(dict.fromkeys(note for part in source.parts for note in part.content.notes))
+    try:
+        return fold(records_table(lambda: _records(source, None), notes))
+    except UnicodeDecodeError:
+        return fold(records_table(lambda: _records(source, "latin-1"), [*notes, NOT_UTF8]))
 
 
-def check_document(source: Source, content: Content) -> None:
+def records_table(records: Callable[[], Iterator[dict[str, Any]]], notes: list[str]) -> Table:
+    """Records as a table; they are asked for twice."""
+    schema = pa.schema([_field(name, found, notes) for name, found in _kinds(records()).items()])
+    return Table(schema, _batches(records(), schema), notes)
+
+
+def check_document(source: Source) -> None:
     """Refuse a document that is no JSON, unless it is too large to be read whole. Raises SampleError."""
-    if content.format != "json" or source.path.stat().st_size > _MOST_CHARACTERS_OF_AN_ELEMENT:
+    part = source.parts[0]
+    if part.content.format != "json" or part.path.stat().st_size > _MOST_CHARACTERS_OF_AN_ELEMENT:
         return
     try:
-        json.loads(source.path.read_text(encoding=content.encoding))
+        json.loads(part.path.read_text(encoding=part.content.encoding))
     except (ValueError, RecursionError) as error:
         raise source.error(f"is no JSON ({error})", _REMEDY) from error
 
@@ -113,22 +121,26 @@ def _storable_value(value: Any, *, is_nested: bool) -> Any:
     return float(value) if type(value) is int and _kind(value) == "float" else value
 
 
-def _records(source: Source, content: Content) -> Iterator[dict[str, Any]]:
-    with source.path.open(encoding=content.encoding) as file:
-        elements = _lines(source, file) if content.format == "jsonl" else _elements(source, file)
-        for element in elements:
-            if not isinstance(element, dict):
-                raise NotRecordsError
-            yield element
+def _records(source: Source, encoding: str | None) -> Iterator[dict[str, Any]]:
+    for part in source.parts:
+        with part.path.open(encoding=encoding or part.content.encoding) as file:
+            elements = _lines(source, part, file) if part.content.format == "jsonl" else _elements(source, file)
+            for element in elements:
+                if not isinstance(element, dict):
+                    raise NotRecordsError
+                yield element
 
 
-def _lines(source: Source, file: TextIO) -> Iterator[Any]:
-    for number, line in enumerate(file, start=1):
+def _lines(source: Source, part: Part, file: TextIO) -> Iterator[Any]:
+    number = 0
+    while line := file.readline(_MOST_CHARACTERS_OF_AN_ELEMENT):
+        number += 1
         if line.strip():
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError) as error:
-                raise source.error(f"is no JSON Lines: line {number} is no JSON ({error})", _REMEDY) from error
+                what = f"is no JSON Lines: line {number} is no JSON ({error})"
+                raise source.error(what, _REMEDY, part) from error
 
 
 def _elements(source: Source, file: TextIO) -> Iterator[Any]:

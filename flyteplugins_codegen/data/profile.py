@@ -1,24 +1,22 @@
-"""What a sample looks like, told of the whole file, which streams by once or twice."""
+"""What a sample looks like, told of all of it, in bounded memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flyteplugins_codegen.data.formats import Content, identify, read_head
+from flyteplugins_codegen.data.formats import read_head
+from flyteplugins_codegen.data.inputs import Files, frame_table, is_frame, opened_files
 from flyteplugins_codegen.data.texts import shorten
 from flyteplugins_codegen.models.profile import SampleProfile
 
 if TYPE_CHECKING:
-    from flyteplugins_codegen.data.columns import ColumnStatistics, Highlight
+    import pyarrow as pa
+
+    from flyteplugins_codegen.data.summaries import Summary
     from flyteplugins_codegen.data.tables import Table
 
-# Values are counted exactly as long as all columns together keep no more than this.
-_MOST_TRACKED_BYTES = 16 << 20
-_FEWEST_TRACKED_BYTES = 1 << 14
-_MOST_CELLS = 4000
-_MOST_HIGHLIGHTED_COLUMNS = 32
+_MAX_SAMPLE_ROWS = 100
 _EXCERPT_CHARACTERS = 1500
 _EXCERPT_BYTES_OF_TABLE = 4096
 _EXCERPT_LINES_OF_TABLE = 3
@@ -26,92 +24,130 @@ _EXCERPT_CHARACTERS_OF_TABLE = 600
 _EXCERPT_BYTES_OF_BINARY = 32
 
 
-def profile_sample(name: str, path: Path, max_sample_rows: int = 100) -> SampleProfile:
-    """The profile of the whole file, in bounded memory; the same at every run.
+@dataclass(frozen=True)
+class Profiled:
+    """A profile with rows that it was made of, in a comparable form: all of them where `is_whole`."""
 
-    `sample_rows` are at most `max_sample_rows` rows, chosen for variety: the first three, the last, and for every
-    column one with a null, its least, its greatest, and one of every category; a table of up to ten rows whole.
+    profile: SampleProfile
+    rows: pa.RecordBatch | None = None
+    is_whole: bool = False
+
+
+def profile_sample(value: Any, name: str, max_sample_rows: int = _MAX_SAMPLE_ROWS) -> SampleProfile:
+    """The profile of a whole sample, in bounded memory; the same at every run.
+
+    `value` is a path, a FlyteFile, a FlyteDirectory or folder of parts, a StructuredDataset, or a data frame of
+    pandas, pyarrow or polars. What fits in memory (some 100,000 rows) is told exactly, what does not in one pass, with
+    estimates marked as such. `sample_rows` are at most `max_sample_rows` rows, chosen for variety: the first three,
+    the last, and for every column one with a null, its least, its greatest, and one of every category; a table of up
+    to ten rows whole.
 
     Raises:
-        SampleError: the file is missing, empty, or not what its name says; the message names sample, path and remedy.
+        SampleError: the sample is missing, empty, or not what its name says; the message names sample, path, remedy.
     """
-    content = identify(name, path)
+    return profile_with_rows(value, name, max_sample_rows).profile
+
+
+def profile_with_rows(value: Any, name: str, max_sample_rows: int) -> Profiled:
+    """As `profile_sample`, and some rows, which other samples' rows can be held against."""
+    if is_frame(value):
+        table, size_bytes = frame_table(value, name)
+        kind = f"{type(value).__module__.partition('.')[0]} {type(value).__name__}"
+        base = SampleProfile(name=name, file_name=kind, format="arrow", size_bytes=size_bytes or 0)
+        return _with_summary(base, *_summed(table, max_sample_rows))
+    with opened_files(value, name) as files:
+        return _of_files(files, max_sample_rows)
+
+
+def _of_files(files: Files, max_sample_rows: int) -> Profiled:
+    parts = files.source.parts
+    content = parts[0].content
     base = SampleProfile(
-        name=name, file_name=path.name, format=content.format, size_bytes=path.stat().st_size, notes=content.notes
+        name=files.source.name,
+        file_name=files.path.name,
+        format=content.format,
+        size_bytes=files.size_bytes,
+        compression=files.compression,
+        part_count=len(parts),
+        notes=files.notes,
     )
     if content.format == "binary":
-        return _of_binary(base, path, content)
+        return Profiled(_of_binary(base, files))
     if content.format == "text":
-        return _of_text(base, path, content)
-    return _of_table(base, path, content, max_sample_rows)
+        return Profiled(_of_text(base, files))
+    return _of_table(base, files, max_sample_rows)
 
 
-def _of_table(base: SampleProfile, path: Path, content: Content, max_sample_rows: int) -> SampleProfile:
+def _of_table(base: SampleProfile, files: Files, max_sample_rows: int) -> Profiled:
     # These import pyarrow, which most users of this module never need.
     from flyteplugins_codegen.data.json_tables import NotRecordsError, check_document
     from flyteplugins_codegen.data.readers import fold_table
-    from flyteplugins_codegen.data.tables import Source
 
-    source = Source(base.name, path)
     try:
-        found = fold_table(source, content, lambda table: _summary(table, max_sample_rows))
+        summary, table = fold_table(files.source, lambda table: _summed(table, max_sample_rows))
     except NotRecordsError:
-        check_document(source, content)
-        return _of_text(base, path, content, "a JSON document, no list of records")
-    notes = (*base.notes, *found["notes"])
-    return base.model_copy(update={**found, "notes": notes, "text_excerpt": _first_lines(path, content)})
+        check_document(files.source)
+        return Profiled(_of_document(base, files))
+    return _with_summary(base.model_copy(update={"text_excerpt": _first_lines(files)}), summary, table)
 
 
-def _first_lines(path: Path, content: Content) -> str | None:
-    """How a table in text form is written: values are shown as they were read, which hides zeros, zones and quotes."""
-    if content.format not in {"csv", "jsonl"}:
-        return None
-    lines = read_head(path, content.encoding, _EXCERPT_BYTES_OF_TABLE).splitlines()[:_EXCERPT_LINES_OF_TABLE]
-    return shorten("\n".join(lines), _EXCERPT_CHARACTERS_OF_TABLE)
+def _summed(table: Table, max_sample_rows: int) -> tuple[Summary, Table]:
+    from flyteplugins_codegen.data.summaries import summarise
+
+    return summarise(table, max_sample_rows), table
 
 
-def _summary(table: Table, max_sample_rows: int) -> dict[str, Any]:
-    from flyteplugins_codegen.data.columns import ColumnStatistics
-    from flyteplugins_codegen.data.rows import RowPicker
-    from flyteplugins_codegen.data.values import comparable_batch
-
-    width = max(1, len(table.schema))
-    tracked_bytes = max(_FEWEST_TRACKED_BYTES, _MOST_TRACKED_BYTES // width)
-    statistics = [ColumnStatistics(field, tracked_bytes) for field in table.schema]
-    picker = RowPicker(table.schema.names, min(max_sample_rows, max(1, _MOST_CELLS // width)))
-    row_count = 0
-    for batch in map(comparable_batch, table.batches):
-        picker.add(batch, _highlights(statistics, batch))
-        row_count += batch.num_rows
-    return {
-        "row_count": row_count,
+def _with_summary(base: SampleProfile, summary: Summary, table: Table) -> Profiled:
+    relations = summary.relations
+    found = {
+        "row_count": summary.row_count,
         "skipped_row_count": sum(table.skipped_rows),
-        "columns": {field.name: column.profile() for field, column in zip(table.schema, statistics, strict=True)},
-        "sample_rows": picker.rows(),
-        "notes": tuple(table.notes),
+        "columns": summary.columns,
+        "candidate_keys": relations.candidate_keys,
+        "mirrors": relations.mirrors,
+        "duplicate_row_count": relations.duplicate_row_count,
+        "approximate": summary.approximate,
+        "sample_rows": summary.sample_rows,
+        "notes": (*base.notes, *table.notes),
     }
+    return Profiled(base.model_copy(update=found), summary.rows, summary.is_whole)
 
 
-def _highlights(statistics: list[ColumnStatistics], batch: Any) -> Iterator[tuple[int, Highlight]]:
-    """Every column takes in the batch; what the first columns, of very many, show in it."""
-    for position, column in enumerate(statistics):
-        for highlight in column.add(batch.column(position)):
-            if position < _MOST_HIGHLIGHTED_COLUMNS:
-                yield position, highlight
+def _first_lines(files: Files) -> str | None:
+    """How a table in text form is written: values are shown as they were read, which hides zeros, zones and quotes."""
+    part = files.source.parts[0]
+    if part.content.format not in {"csv", "jsonl"}:
+        return None
+    head = read_head(part.path, part.content.encoding, _EXCERPT_BYTES_OF_TABLE)
+    return shorten("\n".join(head.splitlines()[:_EXCERPT_LINES_OF_TABLE]), _EXCERPT_CHARACTERS_OF_TABLE)
 
 
-def _of_text(base: SampleProfile, path: Path, content: Content, note: str | None = None) -> SampleProfile:
-    excerpt = shorten(read_head(path, content.encoding), _EXCERPT_CHARACTERS)
-    lines = None
-    if note is None:
-        with path.open(encoding=content.encoding, errors="replace") as file:
-            lines = sum(1 for _ in file)
-    notes = (*base.notes, note) if note else base.notes
-    return base.model_copy(update={"row_count": lines, "text_excerpt": excerpt, "notes": notes})
+def _of_text(base: SampleProfile, files: Files) -> SampleProfile:
+    from flyteplugins_codegen.data.line_texts import summarise_text
+
+    texts = [summarise_text(part) for part in files.source.parts]
+    notes = [*files.source.parts[0].content.notes, *texts[0].notes]
+    return base.model_copy(
+        update={
+            "row_count": sum(text.line_count for text in texts),
+            "text_excerpt": texts[0].excerpt,
+            "line_shapes": texts[0].shapes,
+            "approximate": ("line_shapes",) if texts[0].shapes else (),
+            "notes": (*base.notes, *notes),
+        }
+    )
 
 
-def _of_binary(base: SampleProfile, path: Path, content: Content) -> SampleProfile:
-    with path.open("rb") as file:
+def _of_document(base: SampleProfile, files: Files) -> SampleProfile:
+    part = files.source.parts[0]
+    excerpt = shorten(read_head(part.path, part.content.encoding), _EXCERPT_CHARACTERS)
+    notes = (*base.notes, *part.content.notes, "a JSON document, no list of records")
+    return base.model_copy(update={"text_excerpt": excerpt, "notes": notes})
+
+
+def _of_binary(base: SampleProfile, files: Files) -> SampleProfile:
+    part = files.source.parts[0]
+    with part.path.open("rb") as file:
         start = file.read(_EXCERPT_BYTES_OF_BINARY)
-    note = f"its content is {content.kind}; its first bytes, in hexadecimal: {start.hex(' ')}"
+    note = f"its content is {part.content.kind}; its first bytes, in hexadecimal: {start.hex(' ')}"
     return base.model_copy(update={"notes": (*base.notes, note)})

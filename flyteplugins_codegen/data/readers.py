@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from flyteplugins_codegen.data.csv_tables import fold_csv
-from flyteplugins_codegen.data.formats import Content
+from flyteplugins_codegen.data.excel import excel_table
 from flyteplugins_codegen.data.json_tables import fold_json
-from flyteplugins_codegen.data.tables import Source, Table, unique_names
+from flyteplugins_codegen.data.tables import Part, Source, Table, check_same_columns, unique_names
 
 T = TypeVar("T")
 
 _BATCH_ROWS = 1 << 16
+_BATCH_CELLS = 1 << 20
+_BUFFER_BYTES = 1 << 20
+_MOST_NAMED = 5
 _REMEDY = "it may have been cut off while it was copied; copy it again"
 
 
-def fold_table(source: Source, content: Content, fold: Callable[[Table], T]) -> T:
+def fold_table(source: Source, fold: Callable[[Table], T]) -> T:
     """What `fold` makes of the sample's batches, which are streamed and never all in memory.
 
     `fold` may be called again with a fresh table, so it must not keep anything from a call that was broken off.
@@ -28,18 +32,16 @@ def fold_table(source: Source, content: Content, fold: Callable[[Table], T]) -> 
         SampleError: the file cannot be read as what it is.
         NotRecordsError: a JSON document that is no table.
     """
-    if content.format == "csv":
-        return fold_csv(source, content, fold)
-    if content.format in ("json", "jsonl"):
-        return fold_json(source, content, fold)
-    return fold(_typed_table(source, content))
+    form = source.parts[0].content.format
+    if form == "csv":
+        return fold_csv(source, fold)
+    if form in ("json", "jsonl"):
+        return fold_json(source, fold)
+    return fold(excel_table(source) if form == "excel" else _typed_table(source))
 
 
-def _typed_table(source: Source, content: Content) -> Table:
-    try:
-        schema, batches = _parquet(source) if content.format == "parquet" else _arrow(source, content)
-    except (pa.ArrowException, OSError) as error:
-        raise _fault(source, content, error) from error
+def typed_table(schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> Table:
+    """A table of batches whose types are settled, under names that differ."""
     notes: list[str] = []
     names = unique_names(schema.names, notes)
     declared = _pandas_columns(schema)
@@ -47,37 +49,84 @@ def _typed_table(source: Source, content: Content) -> Table:
         field.with_name(name).with_metadata(declared.get(field.name, {}))
         for name, field in zip(names, schema, strict=True)
     ]
-    return Table(pa.schema(fields), _renamed(source, content, batches, names), notes)
+    renamed = (pa.RecordBatch.from_arrays(batch.columns, names=names) for batch in batches)
+    return Table(pa.schema(fields), renamed, notes)
 
 
-def _parquet(source: Source) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+def _typed_table(source: Source) -> Table:
+    first = source.parts[0]
+    schema, batches = _opened(source, first)
+    return typed_table(schema, chain(batches, _others(source, schema)))
+
+
+def _others(source: Source, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The batches of all files after the first, in the types of the first."""
+    for part in source.parts[1:]:
+        found, batches = _opened(source, part)
+        check_same_columns(source, part, schema.names, found.names)
+        for batch in batches:
+            yield _in_types_of(source, part, batch, schema)
+
+
+def _in_types_of(source: Source, part: Part, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    try:
+        columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        others = [f"{field.name!r} as {field.type}" for field in batch.schema if field not in schema]
+        raise source.error(
+            f"has {', '.join(others[:_MOST_NAMED])}, which does not fit the types of {source.parts[0].shown.name}",
+            "pass folders of files with the same types, one sample each",
+            part,
+        ) from error
+    return pa.RecordBatch.from_arrays(columns, names=schema.names)
+
+
+def _opened(source: Source, part: Part) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    openers = {"parquet": _parquet, "orc": _orc, "arrow": _arrow}
+    try:
+        schema, batches = openers[part.content.format](part)
+    except (pa.ArrowException, OSError) as error:
+        raise _fault(source, part, error) from error
+    return schema, _guarded(source, part, batches)
+
+
+def _parquet(part: Part) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
     import pyarrow.parquet as pq
 
-    file = pq.ParquetFile(source.path)
-    return file.schema_arrow, file.iter_batches(batch_size=_BATCH_ROWS)
+    file = pq.ParquetFile(part.path, pre_buffer=False, buffer_size=_BUFFER_BYTES)
+    return file.schema_arrow, file.iter_batches(batch_size=_batch_rows(file.schema_arrow))
 
 
-def _arrow(source: Source, content: Content) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    if content.kind == "Arrow stream":
-        stream = pa.ipc.open_stream(pa.OSFile(str(source.path)))
+def _orc(part: Part) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    from pyarrow import orc
+
+    file = orc.ORCFile(part.path)
+    return file.schema, (file.read_stripe(number) for number in range(file.nstripes))
+
+
+def _arrow(part: Part) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    if part.content.kind == "Arrow stream":
+        stream = pa.ipc.open_stream(pa.OSFile(str(part.path)))
         return stream.schema, iter(stream)
-    file = pa.ipc.open_file(pa.memory_map(str(source.path)))
+    file = pa.ipc.open_file(pa.OSFile(str(part.path)))
     return file.schema, (file.get_batch(number) for number in range(file.num_record_batches))
 
 
-def _renamed(
-    source: Source, content: Content, batches: Iterator[pa.RecordBatch], names: list[str]
-) -> Iterator[pa.RecordBatch]:
-    """The batches under the table's names; a fault in the file's middle is the sample's, not the reader's."""
+def _batch_rows(schema: pa.Schema) -> int:
+    """Fewer rows at a time of wide tables."""
+    return max(1024, min(_BATCH_ROWS, _BATCH_CELLS // max(1, len(schema))))
+
+
+def _guarded(source: Source, part: Part, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches; a fault in the file's middle is the sample's, not the reader's."""
     try:
-        for batch in batches:
-            yield pa.RecordBatch.from_arrays(batch.columns, names=names)
+        yield from batches
     except (pa.ArrowException, OSError) as error:
-        raise _fault(source, content, error) from error
+        raise _fault(source, part, error) from error
 
 
-def _fault(source: Source, content: Content, error: Exception) -> Exception:
-    return source.error(f"cannot be read as {content.kind} ({error})", _REMEDY)
+def _fault(source: Source, part: Part, error: Exception) -> Exception:
+    return source.error(f"cannot be read as {part.content.kind} ({error})", _REMEDY, part)
 
 
 def _pandas_columns(schema: pa.Schema) -> dict[str, dict[str, str]]:

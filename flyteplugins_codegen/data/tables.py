@@ -8,19 +8,34 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from flyteplugins_codegen.data.formats import Content
 from flyteplugins_codegen.errors import SampleError
 
 
 @dataclass(frozen=True)
+class Part:
+    """A file of a sample, unpacked if it was packed, and what it holds; `shown` is its path as the caller knows it."""
+
+    path: Path
+    content: Content
+    shown: Path
+
+
+@dataclass(frozen=True)
 class Source:
-    """Which sample is read: its name, for messages, and its file."""
+    """Which sample is read: its name, for messages, and its files, of one format; most samples are one file."""
 
     name: str
-    path: Path
+    parts: tuple[Part, ...]
 
-    def error(self, what: str, remedy: str) -> SampleError:
-        """A SampleError about this sample."""
-        return SampleError(f"sample {self.name!r}: {self.path} {what}; {remedy}")
+    @property
+    def format_name(self) -> str:
+        """What the files hold, for a person."""
+        return self.parts[0].content.kind
+
+    def error(self, what: str, remedy: str, part: Part | None = None) -> SampleError:
+        """A SampleError about this sample, and about one file of it."""
+        return SampleError(f"sample {self.name!r}: {(part or self.parts[0]).shown} {what}; {remedy}")
 
 
 @dataclass(frozen=True)
@@ -55,3 +70,23 @@ def unique_names(names: list[str], notes: list[str]) -> list[str]:
     if "" in names:
         notes.append("columns without a name are called `Unnamed: position`, as pandas does")
     return unique
+
+
+def check_same_columns(source: Source, part: Part, expected: list[str], found: list[str]) -> None:
+    """Refuse a file whose columns are not those of the first. Raises SampleError, which names the differences."""
+    if expected == found:
+        return
+    missing = [name for name in expected if name not in set(found)]
+    added = [name for name in found if name not in set(expected)]
+    what = [f"lacks {_listed(missing)}"] if missing else []
+    what += [f"adds {_listed(added)}"] if added else []
+    raise source.error(
+        f"has other columns than {source.parts[0].shown.name}: it {' and '.join(what) or 'has them in another order'}",
+        "pass folders of files with the same columns, one sample each",
+        part,
+    )
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""  # noqa: PLR2004 - as many as a line holds
+    return ", ".join(map(repr, names[:5])) + more

@@ -1,9 +1,12 @@
-"""Values for a profile: JSON-safe, the same at every run, and never cut without a mark."""
+"""Values of Arrow columns: in a form that can be compared, and as JSON has them, never cut without a mark."""
 
 from __future__ import annotations
 
 import json
 import math
+import struct
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -19,8 +22,9 @@ _COMPARABLE_DECIMAL_BITS = 128
 def json_values(array: pa.Array) -> list[JsonValue]:
     """The array's values as JSON has them.
 
-    Dates and times are ISO 8601 (with a zone: in UTC, `Z` at the end), decimals text, bytes hex digits, infinities
-    `"inf"` and `"-inf"`, nested values JSON text. Texts of more than 200 characters are shortened, with a mark.
+    Dates and times are ISO 8601 (with a zone: in UTC, `Z` at the end; years beyond 9999 with all their digits),
+    decimals text, bytes hex digits, infinities `"inf"` and `"-inf"`, nested values JSON text. Texts of more than 200
+    characters are shortened, with a mark.
     """
     kind = array.type
     if pa.types.is_nested(kind) or pa.types.is_interval(kind):
@@ -30,6 +34,34 @@ def json_values(array: pa.Array) -> list[JsonValue]:
     if pa.types.is_decimal(kind):
         return list(array.cast(pa.string()).to_pylist())
     return [_plain(value) for value in array.to_pylist()]
+
+
+def json_value(scalar: Any) -> JsonValue:
+    """One Arrow scalar as JSON has it; None for none."""
+    return None if scalar is None else json_values(pa.repeat(scalar, 1))[0]
+
+
+def arrow_floats(*values: float) -> pa.Array:
+    """These numbers as an Arrow array; made of bytes, since `pa.array` and `pa.scalar` import pandas."""
+    return pa.Array.from_buffers(
+        pa.float64(), len(values), [None, pa.py_buffer(struct.pack(f"={len(values)}d", *values))]
+    )
+
+
+def arrow_integers(*values: int) -> pa.Array:
+    """These 64-bit integers as an Arrow array; see `arrow_floats`."""
+    return pa.Array.from_buffers(
+        pa.int64(), len(values), [None, pa.py_buffer(struct.pack(f"={len(values)}q", *values))]
+    )
+
+
+def arrow_texts(texts: Sequence[str]) -> pa.Array:
+    """These texts as an Arrow array; see `arrow_floats`."""
+    encoded = [text.encode("utf-8", "replace") for text in texts]
+    ends = arrow_integers(0, *accumulate(map(len, encoded)))
+    return pa.Array.from_buffers(
+        pa.large_string(), len(texts), [None, ends.buffers()[1], pa.py_buffer(b"".join(encoded))]
+    )
 
 
 def comparable_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -55,6 +87,28 @@ def comparable(column: pa.Array) -> pa.Array:
     return _without_oddities(column) if pa.types.is_floating(column.type) else column
 
 
+def is_comparable(kind: pa.DataType) -> bool:
+    """Whether values of the type have an order, and so a least and a greatest."""
+    return not (pa.types.is_nested(kind) or pa.types.is_null(kind) or pa.types.is_interval(kind))
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether values of the type can be averaged."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values of the type are texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def stored_type(kind: pa.DataType) -> pa.DataType:
+    """The integer type that dates and times are stored as; any other type itself."""
+    if not pa.types.is_temporal(kind) or pa.types.is_interval(kind):
+        return kind
+    return pa.int32() if kind.bit_width == pa.int32().bit_width else pa.int64()
+
+
 def _easier_type(kind: pa.DataType) -> pa.DataType | None:
     if pa.types.is_float16(kind):
         return pa.float32()
@@ -64,8 +118,14 @@ def _easier_type(kind: pa.DataType) -> pa.DataType | None:
         return pa.large_string()
     if kind == pa.binary_view():
         return pa.large_binary()
-    is_small_decimal = pa.types.is_decimal(kind) and kind.bit_width < _COMPARABLE_DECIMAL_BITS
-    return pa.decimal128(kind.precision, kind.scale) if is_small_decimal else None
+    return _easier_decimal(kind) if pa.types.is_decimal(kind) else None
+
+
+def _easier_decimal(kind: pa.DataType) -> pa.DataType | None:
+    if kind.bit_width == _COMPARABLE_DECIMAL_BITS:
+        return None
+    # Wider ones are compared as floats: no engine here has numbers of that many digits.
+    return pa.decimal128(kind.precision, kind.scale) if kind.bit_width < _COMPARABLE_DECIMAL_BITS else pa.float64()
 
 
 def _without_oddities(column: pa.Array) -> pa.Array:

@@ -13,6 +13,7 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.rules import TableSchema
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.stages.privacy import masked_context
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.stages.remember import Shelf, remember
 
@@ -26,11 +27,15 @@ def extract_context(settings: Settings, request: Request, samples: Mapping[str, 
         SampleError: a sample that cannot be read as what its name says.
     """
     with stage("extract context") as note:
-        key = [[sample.model_dump() for sample in request.samples], settings.max_sample_rows]
+        key = [
+            [sample.model_dump() for sample in request.samples],
+            settings.max_sample_rows,
+            settings.privacy_rules.model_dump(),
+        ]
 
         def profile() -> DataContext:
-            profiles = [profile_sample(name, path, settings.max_sample_rows) for name, path in samples.items()]
-            return build_context(profiles, settings.max_sample_rows)
+            profiles = [profile_sample(path, name, settings.max_sample_rows) for name, path in samples.items()]
+            return masked_context(build_context(profiles, settings.max_sample_rows), settings, request)
 
         context = remember(settings, _CONTEXTS, key, DataContext, profile)
         note.detail = (

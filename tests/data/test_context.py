@@ -19,7 +19,7 @@ WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.cs
 
 def profile_of(folder: Path, content: str, file_name: str = "sales.csv") -> SampleProfile:
     (folder / file_name).write_text(content)
-    return profile_sample("sales", folder / file_name)
+    return profile_sample(folder / file_name, "sales")
 
 
 def rows_of(text: str) -> list[list[str]]:
@@ -40,7 +40,7 @@ def test_a_small_table_is_shown_whole_and_tightly(tmp_path: Path) -> None:
 
 
 def test_the_weather_costs_little_and_says_what_matters() -> None:
-    text = build_context([profile_sample("weather", WEATHER)], 100).text
+    text = build_context([profile_sample(WEATHER, "weather")], 100).text
     assert len(text) < 1200
     assert "|date|date|0|unique|2012-01-01 to 2015-12-31|||" in text
     assert "|precipitation|float|0|111|0.0 to 55.9|3.02943||" in text
@@ -54,7 +54,7 @@ def test_no_row_is_shown_when_none_may_be(tmp_path: Path) -> None:
 
 
 def test_fewer_rows_are_shown_than_the_profile_holds_when_fewer_may_be() -> None:
-    text = build_context([profile_sample("weather", WEATHER)], 2).text
+    text = build_context([profile_sample(WEATHER, "weather")], 2).text
     assert len(rows_of(text)) == 3
 
 
@@ -129,14 +129,14 @@ def test_a_value_cannot_leave_its_place(hostile: str, tmp_path: Path) -> None:
 
 def test_text_and_binary_samples_are_shown_too(tmp_path: Path) -> None:
     log = profile_of(tmp_path, "started\nstopped\n", "run.log")
-    (tmp_path / "x.png").write_bytes(b"\x89PNG\r\n")
-    text = build_context([log, profile_sample("image", tmp_path / "x.png")], 5).text
+    (tmp_path / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    text = build_context([log, profile_sample(tmp_path / "x.png", "image")], 5).text
     assert "## sales (run.log): text, 2 lines, 16 bytes\nIt begins:\n```\nstarted\nstopped\n```\n" in text
-    assert "## image (x.png): binary, 6 bytes\nNote: its content is PNG;" in text
+    assert "## image (x.png): binary, 8 bytes\nNote: its content is Portable Network Graphics file;" in text
 
 
 def test_the_same_samples_give_the_same_bytes() -> None:
-    texts = {build_context([profile_sample("weather", WEATHER)], 100).text for _ in range(5)}
+    texts = {build_context([profile_sample(WEATHER, "weather")], 100).text for _ in range(5)}
     assert len(texts) == 1
 
 

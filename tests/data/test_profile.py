@@ -30,7 +30,7 @@ def column_of(profile: SampleProfile, name: str) -> ColumnProfile:
 
 def profile_of_table(folder: Path, columns: dict[str, pa.Array]) -> SampleProfile:
     pq.write_table(pa.table(columns), folder / "t.parquet")
-    return profile_sample("t", folder / "t.parquet")
+    return profile_sample(folder / "t.parquet", "t")
 
 
 def check_against_pandas(column: ColumnProfile, series: pd.Series) -> None:
@@ -47,7 +47,7 @@ def check_against_pandas(column: ColumnProfile, series: pd.Series) -> None:
 
 
 def test_the_weather_is_told_as_pandas_tells_it() -> None:
-    profile, frame = profile_sample("weather", WEATHER), pd.read_csv(WEATHER)
+    profile, frame = profile_sample(WEATHER, "weather"), pd.read_csv(WEATHER)
     assert (profile.row_count, profile.size_bytes) == (1461, WEATHER.stat().st_size)
     assert list(profile.columns) == list(frame.columns)
     for column in profile.columns.values():
@@ -79,7 +79,7 @@ tables = st.integers(1, 40).flatmap(
 def test_any_table_is_told_as_pandas_tells_it(tmp_path: Path, table: dict[str, list[object]]) -> None:
     pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
     frame = pd.read_csv(tmp_path / "t.csv")
-    profile = profile_sample("t", tmp_path / "t.csv")
+    profile = profile_sample(tmp_path / "t.csv", "t")
     assert profile.row_count == len(frame)
     for column in profile.columns.values():
         check_against_pandas(column, frame[column.name])
@@ -93,11 +93,15 @@ def test_statistics_reach_over_all_batches(tmp_path: Path) -> None:
     assert (c.distinct_count, sum(count for _, count in c.top_values)) == (7, 300_000)
 
 
-def test_too_many_values_to_count_are_not_counted_rather_than_guessed(tmp_path: Path) -> None:
-    rows = pa.array([f"a long name that is unique, {number}" for number in range(400_000)])
+def test_too_many_values_to_count_are_estimated_and_marked_so(tmp_path: Path) -> None:
+    rows = pa.array([f"a long name that is unique, {number * 7919 % 900_001}" for number in range(900_000)])
     profile = profile_of_table(tmp_path, {"name": rows})
-    assert (profile.columns["name"].distinct_count, profile.columns["name"].is_unique) == (None, False)
-    assert profile.columns["name"].maximum == "a long name that is unique, 99999"
+    column = profile.columns["name"]
+    assert (column.is_unique, column.approximate) == (False, ("distinct_count", "text"))
+    assert column.distinct_count == pytest.approx(900_000, rel=0.1)
+    assert column.maximum == "a long name that is unique, 99999"
+    assert (profile.candidate_keys, profile.duplicate_row_count) == ((("name",),), 0)
+    assert profile.approximate == ("candidate_keys",)
 
 
 VALUES = {
@@ -122,7 +126,7 @@ def test_every_type_has_a_json_value(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "t.arrow"
     with pa.ipc.new_file(path, pa.schema([("v", array.type)])) as writer:
         writer.write_table(pa.table({"v": array}))
-    profile = profile_sample("t", path)
+    profile = profile_sample(path, "t")
     assert (profile.columns["v"].minimum, profile.columns["v"].distinct_count) == (least, 2)
     assert profile.sample_rows[0] == {"v": least}
     assert SampleProfile.model_validate_json(profile.model_dump_json()) == profile
@@ -146,13 +150,13 @@ def test_infinities_and_not_a_number_survive_json(tmp_path: Path) -> None:
 
 def test_a_column_of_nulls_has_no_values(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,\n2,\n")
-    column = profile_sample("t", tmp_path / "t.csv").columns["b"]
+    column = profile_sample(tmp_path / "t.csv", "t").columns["b"]
     assert (column.arrow_type, column.null_count, column.distinct_count, column.minimum) == ("null", 2, 0, None)
 
 
 def test_an_index_that_pandas_wrote_is_marked(tmp_path: Path) -> None:
     pd.DataFrame({"v": [1]}, index=pd.Index([5], name="key")).to_parquet(tmp_path / "t.parquet")
-    profile = profile_sample("t", tmp_path / "t.parquet")
+    profile = profile_sample(tmp_path / "t.parquet", "t")
     assert [(column.name, column.is_index) for column in profile.columns.values()] == [("v", False), ("key", True)]
 
 
@@ -167,7 +171,7 @@ def varied(folder: Path) -> Path:
 
 
 def test_the_rows_shown_vary(tmp_path: Path) -> None:
-    rows = profile_sample("v", varied(tmp_path)).sample_rows
+    rows = profile_sample(varied(tmp_path), "v").sample_rows
     shown = [(row["n"], row["c"], row["d"]) for row in rows]
     usual = (50, "usual", "2020-06-01")
     assert shown[:4] == [usual, usual, usual, (51, "usual", "2020-06-01")]
@@ -182,23 +186,23 @@ def test_the_rows_shown_vary(tmp_path: Path) -> None:
 
 def test_the_same_rows_are_shown_at_every_run(tmp_path: Path) -> None:
     path = varied(tmp_path)
-    first = profile_sample("v", path).model_dump_json()
-    assert all(profile_sample("v", path).model_dump_json() == first for _ in range(5))
+    first = profile_sample(path, "v").model_dump_json()
+    assert all(profile_sample(path, "v").model_dump_json() == first for _ in range(5))
 
 
 @pytest.mark.parametrize("limit", [0, 1, 4])
 def test_no_more_rows_are_shown_than_asked_for(limit: int, tmp_path: Path) -> None:
-    assert len(profile_sample("v", varied(tmp_path), limit).sample_rows) == limit
+    assert len(profile_sample(varied(tmp_path), "v", limit).sample_rows) == limit
 
 
 def test_a_small_table_is_shown_whole_and_in_its_order(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a\n" + "".join(f"{n}\n" for n in (5, 3, 9, 1, 5)))
-    assert [row["a"] for row in profile_sample("t", tmp_path / "t.csv").sample_rows] == [5, 3, 9, 1, 5]
+    assert [row["a"] for row in profile_sample(tmp_path / "t.csv", "t").sample_rows] == [5, 3, 9, 1, 5]
 
 
 def test_long_values_are_shortened_with_a_mark(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a\n" + "x" * 5000 + "\n")
-    value = profile_sample("t", tmp_path / "t.csv").sample_rows[0]["a"]
+    value = profile_sample(tmp_path / "t.csv", "t").sample_rows[0]["a"]
     assert isinstance(value, str)
     kept, _, mark = value.partition("…")
     assert mark == f"(+{5000 - len(kept)} characters)"
@@ -207,15 +211,15 @@ def test_long_values_are_shortened_with_a_mark(tmp_path: Path) -> None:
 
 def test_a_missing_file_is_a_sample_error(tmp_path: Path) -> None:
     with pytest.raises(SampleError, match="sample 'sales': there is no file"):
-        profile_sample("sales", tmp_path / "no.csv")
+        profile_sample(tmp_path / "no.csv", "sales")
 
 
 def test_the_weather_is_profiled_within_60_milliseconds() -> None:
-    profile_sample("weather", WEATHER)  # the imports
+    profile_sample(WEATHER, "weather")  # the imports
     took = []
     for _ in range(5):
         start = time.perf_counter()
-        profile_sample("weather", WEATHER)
+        profile_sample(WEATHER, "weather")
         took.append(time.perf_counter() - start)
     assert min(took) < 0.06
 
@@ -229,11 +233,11 @@ def test_memory_stays_bounded_and_pandas_is_not_loaded(tmp_path: Path) -> None:
                 f"{n},user {n},note {n % 50} {'y' * 60}\n" for n in range(part * 20_000, (part + 1) * 20_000)
             )
     program = (
-        "import sys, resource, pathlib, pyarrow.csv, pyarrow.compute\n"
+        "import sys, resource, pathlib, pyarrow.csv, pyarrow.compute, duckdb, numpy\n"
         "from flyteplugins_codegen.data.profile import profile_sample\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "profile = profile_sample('large', pathlib.Path(sys.argv[1]))\n"
-        "assert profile.row_count == 800_000 and 'pandas' not in sys.modules and 'duckdb' not in sys.modules\n"
+        "profile = profile_sample(pathlib.Path(sys.argv[1]), 'large')\n"
+        "assert profile.row_count == 800_000 and 'pandas' not in sys.modules\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
     )
     finished = subprocess.run(

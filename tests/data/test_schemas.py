@@ -25,7 +25,7 @@ WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.cs
 
 
 def source_of(path: Path) -> str:
-    table = infer_schema(profile_sample("sample", path))
+    table = infer_schema(profile_sample(path, "sample"))
     assert table is not None
     return render_schema(table)
 
@@ -179,9 +179,9 @@ def test_a_header_alone_says_only_the_names(tmp_path: Path) -> None:
 
 
 def test_ragged_rows_and_samples_without_columns_have_no_schema(tmp_path: Path) -> None:
-    assert infer_schema(profile_sample("s", saved(tmp_path, "a,b\n1,2\n3,4\n5\n"))) is None
+    assert infer_schema(profile_sample(saved(tmp_path, "a,b\n1,2\n3,4\n5\n"), "s")) is None
     (tmp_path / "t.log").write_text("started\n")
-    assert infer_schema(profile_sample("s", tmp_path / "t.log")) is None
+    assert infer_schema(profile_sample(tmp_path / "t.log", "s")) is None
 
 
 @pytest.mark.parametrize(
