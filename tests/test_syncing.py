@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from flyteplugins_codegen.syncing import BothWays, in_daemon_thread, run_blocking
+from flyteplugins_codegen.syncing import BothWays, Threaded, in_daemon_thread, run_blocking
 
 who = contextvars.ContextVar("who", default="nobody")
 
@@ -102,3 +102,26 @@ def test_run_blocking_returns_the_coroutines_value():
         return 3
 
     assert run_blocking(three()) == 3
+
+
+@Threaded
+def square(number: int, *, wait_s: float = 0.0) -> tuple[int, bool]:
+    """Multiply a number by itself, and say whether in the main thread."""
+    time.sleep(wait_s)
+    return number * number, threading.current_thread() is threading.main_thread()
+
+
+def test_a_blocking_function_is_called_both_ways_and_keeps_its_name_and_help():
+    assert square(3) == (9, True)
+    assert asyncio.run(square.aio(3, wait_s=0.01)) == (9, False)
+    assert (square.__name__, square.__doc__) == (
+        "square",
+        "Multiply a number by itself, and say whether in the main thread.",
+    )
+
+
+async def test_the_loop_goes_on_while_a_blocking_function_runs():
+    slow = asyncio.ensure_future(square.aio(2, wait_s=0.2))
+    await asyncio.sleep(0)
+    assert not slow.done()
+    assert (await slow)[0] == 4

@@ -18,15 +18,20 @@ from flyteplugins_codegen import (
     CodeGenEvalResult,
     CodePlan,
     CodeSolution,
+    CommandLineCodeResult,
+    CommandLineExecutor,
     ImageConfig,
     ModelConfig,
     content_str,
+    create_virtual_env,
+    execute_code,
     extract_blocks,
     extract_code,
     generate_assertions,
     generate_code,
     improve_code,
     improve_function,
+    run_code,
 )
 from flyteplugins_codegen.errors import CodegenError, ModelError, RequestError
 from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
@@ -132,3 +137,16 @@ async def write_with_a_model() -> None:
     assert_type(assertions, str)
     assert_type(improve_function("stats.py", "mean", "Be quick.", tests="..."), tuple[str, float | None])
     assert_type(await improve_code.aio([Path("a.py")], "Be quick.", suggest_only=False), tuple[str, float | None])
+
+
+async def run_code_of_a_model(reply: str) -> None:
+    assert_type(execute_code("print(1)", timeout=0.5, use_docker=["python:3.11-slim"]), tuple[int, str, str | None])
+    assert_type(await execute_code.aio("ls", lang="sh", work_dir=Path("work")), tuple[int, str, str | None])
+    environment = create_virtual_env("env", packages=["pandas"]).installed()
+    execution = await run_code.aio(filename="main.py", work_dir="work", sandbox="bubblewrap", environment=environment)
+    assert_type(execution.exit_code, int)
+    assert_type(execution.written_files, tuple[str, ...])
+    executor = CommandLineExecutor("work", 30, ["pandas>=2.2"])
+    result = executor.execute_code_blocks([*extract_blocks(reply), ("sh", "ls")])
+    assert_type(result, CommandLineCodeResult)
+    assert_type((await executor.execute_code_blocks.aio(extract_blocks(reply))).code_file, str | None)

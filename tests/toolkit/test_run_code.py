@@ -206,6 +206,14 @@ def stand_in(folder: Path, name: str, script: str) -> None:
 # --- containers -------------------------------------------------------------------------------------------------------
 
 
+def test_where_nothing_can_be_isolated_trusted_code_has_its_files_all_the_same(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("flyteplugins_codegen.sandbox.opening._find_binary", lambda: None)
+    (tmp_path / "in.txt").write_text("1")
+    code = "text = open('in.txt').read(); open('out.txt', 'w').write(text + '2'); print(text)"
+    assert execute_code(code, work_dir=tmp_path, sandbox="none") == (0, "1\n", None)
+    assert (tmp_path / "out.txt").read_text() == "12"
+
+
 def test_an_image_is_used_by_name_and_its_name_is_the_third_value(container_image: str, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("1")
     code = "text = open('in.txt').read(); open('out.txt', 'w').write(text + '2'); print(text)"
