@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.evaluation.judging.trials import Candidate, Settled, Trial, Verdict, too_long, verdict_of
+from flyteplugins_codegen.evaluation.programs.printed import printed_difference
 from flyteplugins_codegen.evaluation.values import JudgedBy, StdinPair, StdinTests
 from flyteplugins_codegen.models.report import Cause
 from flyteplugins_codegen.sandbox.contract import Execution, Job
@@ -18,7 +18,6 @@ from flyteplugins_codegen.sandbox.signal_names import signal_name
 from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
 
 KINDS: Final = (StdinTests,)
-_SHOWN_CHARS: Final = 120
 
 
 def begin(candidate: Candidate) -> Verdict | None:
@@ -91,47 +90,12 @@ class OutputTrial:
             return Cause(kind="output_limit", message="it printed more than is kept of an output")
         tests = self.candidate.problem.tests
         tolerance = tests.tolerance if isinstance(tests, StdinTests) else 0.0
-        return _difference(execution.stdout.decode(errors="replace"), self._pairs[self.index].stdout, tolerance)
+        expected = self._pairs[self.index].stdout
+        told = printed_difference(execution.stdout.decode(errors="replace"), expected, tolerance)
+        return Cause(kind="test_failed", message=told) if told else None
 
 
 def _ending(execution: Execution) -> str:
     if execution.signal is not None:
         return f"the program was ended by {signal_name(execution.signal)}"
     return f"the program ended with exit status {execution.exit_code}"
-
-
-def _difference(printed: str, expected: str, tolerance: float) -> Cause | None:
-    """The first line that differs. White space at the ends of lines, and empty lines at the end, do not count."""
-    found, wanted = _lines(printed), _lines(expected)
-    for number in range(max(len(found), len(wanted))):
-        one = found[number] if number < len(found) else None
-        other = wanted[number] if number < len(wanted) else None
-        if one is None or other is None or not _is_like(one, other, tolerance):
-            told = f"line {number + 1} is {_shown(one)}, expected {_shown(other)}"
-            return Cause(kind="test_failed", message=told)
-    return None
-
-
-def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.rstrip().splitlines()]
-
-
-def _shown(line: str | None) -> str:
-    return "missing" if line is None else repr(line[:_SHOWN_CHARS])
-
-
-def _is_like(found: str, expected: str, tolerance: float) -> bool:
-    if found == expected:
-        return True
-    words, wanted = found.split(), expected.split()
-    return tolerance > 0 and len(words) == len(wanted) and all(map(_close(tolerance), words, wanted))
-
-
-def _close(tolerance: float) -> Callable[[str, str], bool]:
-    def is_close(found: str, expected: str) -> bool:
-        try:
-            return math.isclose(float(found), float(expected), rel_tol=tolerance, abs_tol=tolerance)
-        except ValueError:
-            return found == expected
-
-    return is_close

@@ -39,7 +39,7 @@ class Cases:
         for number, (given, wanted) in enumerate(trees, 1):
             found = candidate(*value_of(given))
             expected = value_of(wanted)
-            if not self._rule(found, expected, value_of(given), self._tolerance):
+            if not self._rule(found, expected, given, self._tolerance):
                 fail(number, len(trees), shown(expected))
 
     def _trees(self) -> list[tuple[Tree, Tree]]:
@@ -72,7 +72,7 @@ def shown(value: Any) -> str:
         return f"a very large {type(value).__name__}"
 
 
-def is_close(found: Any, expected: Any, _: list[Any], tolerance: float) -> bool:
+def is_close(found: Any, expected: Any, _: Tree, tolerance: float) -> bool:
     """Whether it is the same value, or one of the same type that differs by no more than floats may."""
     if is_same(found, expected):
         return True
@@ -110,46 +110,46 @@ def are_near(found: Any, expected: Any, tolerance: float) -> bool:
         return False
 
 
-def is_any(_: Any, __: Any, ___: list[Any], ____: float) -> bool:
+def is_any(_: Any, __: Any, ___: Tree, ____: float) -> bool:
     """MBPP 164 asks for what has no one answer."""
     return True
 
 
-def is_same_or_nothing(found: Any, expected: Any, _: list[Any], __: float) -> bool:
+def is_same_or_nothing(found: Any, expected: Any, _: Tree, __: float) -> bool:
     """MBPP 295 has two readings for a number without divisors."""
     return is_same(found, expected) or is_same(found, 0)
 
 
-def is_same_set(found: Any, expected: Any, _: list[Any], __: float) -> bool:
+def is_same_set(found: Any, expected: Any, _: Tree, __: float) -> bool:
     """The order and the number of the elements do not matter."""
     return set(found) == set(expected)
 
 
-def is_as_present(found: Any, expected: Any, _: list[Any], __: float) -> bool:
+def is_as_present(found: Any, expected: Any, _: Tree, __: float) -> bool:
     """`expected` is whether the canonical solution found anything; a truth value says the same by itself."""
     return is_same(found, expected) if isinstance(found, bool) else expected is (found is not None)
 
 
-def is_root(found: Any, _: Any, given: list[Any], tolerance: float) -> bool:
+def is_root(found: Any, _: Any, given: Tree, tolerance: float) -> bool:
     """HumanEval 32: any root of the polynomial with these coefficients."""
-    value = sum(factor * found**power for power, factor in enumerate(given[0]))
+    value = sum(factor * found**power for power, factor in enumerate(value_of(given)[0]))
     return bool(abs(value) <= (tolerance or FLOAT_TOLERANCE))
 
 
-def is_surface(found: Any, expected: Any, given: list[Any], tolerance: float) -> bool:
+def is_surface(found: Any, expected: Any, given: Tree, tolerance: float) -> bool:
     """MBPP 581: the height of a pyramid may be that of its side, or that of its top above the base."""
     if is_close(found, expected, given, tolerance):
         return True
-    base, height = given
+    base, height = value_of(given)
     side = ((base / 2) ** 2 + height**2) ** 0.5
     return bool(abs(found - round(base**2 + 2 * base * side)) <= tolerance)
 
 
-def is_digit_distance(found: Any, expected: Any, given: list[Any], _: float) -> bool:
+def is_digit_distance(found: Any, expected: Any, given: Tree, _: float) -> bool:
     """MBPP 558: numbers of different lengths may be compared from their ends."""
     if is_same(found, expected):
         return True
-    one, other = (str(number) for number in given)
+    one, other = (str(number) for number in value_of(given))
     length = max(len(one), len(other))
     pairs = zip(one.zfill(length), other.zfill(length), strict=True)
     return is_same(found, sum(abs(int(left) - int(right)) for left, right in pairs))
