@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from threading import Event
@@ -44,7 +44,7 @@ def run(request: Request, samples: Iterable[Sample], stop: Event) -> Evaluation:
         for found in calibrations.values():
             if found.flaw:
                 _log.warning("problem %r is in doubt: %s", found.flaw.task_id, found.flaw.reason)
-        progress.begin("samples", len(samples) if isinstance(samples, (list, tuple)) else None)
+        progress.begin("samples", len(samples) if isinstance(samples, Sized) else None)
         drawing = _Drawing(plan, calibrations, samples, progress)
         run_all(drawing.candidates(), drawing.tell)
         return _summary(request, drawing, calibrations)

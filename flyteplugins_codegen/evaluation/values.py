@@ -141,10 +141,6 @@ class Problem:
         if not self.task_id:
             raise RequestError("a problem has no task_id; give each problem a name of its own")
 
-    def program(self, sample: Sample) -> str:
-        """The whole program of a sample of this problem: a completion continues the prompt."""
-        return sample.solution if sample.solution is not None else self.prompt + (sample.completion or "")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:

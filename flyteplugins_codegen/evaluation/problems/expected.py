@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +22,7 @@ from flyteplugins_codegen.store import ContentStore, digest
 
 _CHECK: Final = Path(__file__).with_name("plus_check.py")
 _REFERENCE: Final = Path(__file__).with_name("reference.py")
-_LIMITS: Final = Limits(wall_s=300, memory_mib=4096, output_mib=1024, file_mib=1024)
+_LIMITS: Final = Limits(wall_s=300, memory_mib=4096, output_mib=256, file_mib=256)
 _KIND: Final = "expected-values"
 _FORM: Final = 1
 
@@ -62,10 +62,13 @@ def check_sources(references: Sequence[Reference], sandbox: SandboxKind) -> list
     store, keys = ContentStore(), [_key(each) for each in references]
     found = {key: kept for key in keys if (kept := store.get(_KIND, key, _Packed))}
     missing = {key: each for key, each in zip(keys, references, strict=True) if key not in found}
-    for key, packed in zip(missing, _computed(list(missing.values()), sandbox), strict=True):
+
+    def keep(key: str, packed: _Packed) -> None:
         found[key] = packed
         with suppress(OSError):  # a full disk costs the next run this work again, and nothing else
             store.put(_KIND, key, packed)
+
+    _compute(missing, sandbox, keep)
     return [_source(each, found[key]) for key, each in zip(keys, references, strict=True)]
 
 
@@ -74,17 +77,18 @@ def _key(each: Reference) -> str:
     return digest(_FORM, each.program, each.entry_point, each.presence, calls)
 
 
-def _computed(references: Sequence[Reference], sandbox: SandboxKind) -> list[_Packed]:
+def _compute(references: Mapping[str, Reference], sandbox: SandboxKind, keep: Callable[[str, _Packed], None]) -> None:
+    """Run each, and keep it at once: what fails later takes nothing away."""
     if not references:
-        return []
-    packed: dict[int, _Packed] = {}
+        return
+    items = list(references.items())
     with open_sandbox(sandbox) as opened:
 
-        def keep(index: int, execution: Execution) -> None:
-            packed[index] = _packed(references[index], execution)
+        def end(index: int, execution: Execution) -> None:
+            key, each = items[index]
+            keep(key, _packed(each, execution))
 
-        opened.map((_job(each) for each in references), workers=2, on_result=keep)
-    return [packed[index] for index in range(len(references))]
+        opened.map((_job(each) for _, each in items), workers=2, on_result=end)
 
 
 def _job(each: Reference) -> Job:

@@ -19,16 +19,18 @@ def is_mbpp(record: Record) -> bool:
 def mbpp_problem(record: Record) -> Problem:
     """The problem of one record, called `Mbpp/<number>`; its challenge tests are no part of it.
 
-    The prompt is a docstring of the text and the first assert, as code models are asked with. Raises RequestError for
-    a field that is missing or of another type.
+    A record of MBPP+ as data set hubs have it holds a `test` with all inputs, which is then the one case. The prompt
+    is a docstring of the text and the first assert, as code models are asked with. Raises RequestError for a field that
+    is missing or of another type.
     """
     asserts, code = texts_of(record, "test_list"), text_of(record, "code")
     if not asserts:
         raise RequestError(f"{record.place}: 'test_list' is empty; a problem needs an assert")
     setup = [text_of(record, "test_setup_code", ""), *texts_of(record, "test_imports", ())]
+    more = text_of(record, "test", "")
     return Problem(
         task_id=task_id_of(record, "Mbpp/"),
-        tests=AssertTests(asserts, "\n".join(part for part in setup if part)),
+        tests=AssertTests((more,) if more.strip() else asserts, "\n".join(part for part in setup if part)),
         entry_point=_entry_point(record, asserts, code),
         prompt=_prompt(text_of(record, "text" if "text" in record.fields else "prompt"), asserts[0]),
         canonical_solution=code,

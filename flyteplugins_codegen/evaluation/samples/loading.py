@@ -56,7 +56,7 @@ def load_samples(path: str | Path, problems: Sequence[Problem], *, unknown: Unkn
             id; with file and line, before any sample is given.
     """
     place = Path(path)
-    if not place.exists():
+    if not (place.is_file() or place.is_dir()):  # a pipe could not be read twice
         raise RequestError(f"samples {str(path)!r}: there is no such file or folder")
     ids = TaskIds(problems)
     census = _Census(ids, unknown)

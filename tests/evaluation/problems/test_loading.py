@@ -99,6 +99,13 @@ def test_the_sanitized_mbpp_is_one_json_array_with_imports(tmp_path: Path) -> No
     assert problem.tests == AssertTests(("assert double(1) == 2",), "import math\nimport re")
 
 
+def test_mbpp_plus_as_hubs_have_it_is_judged_by_all_of_its_inputs(tmp_path: Path) -> None:
+    script = "for given, wanted in [(1, 2), (5, 10)]:\n    assert double(given) == wanted"
+    (problem,) = load_problems(written(tmp_path / "p.jsonl", {**SANITIZED_MBPP, "test": script}))
+    assert problem.tests == AssertTests((script,), "import math\nimport re")
+    assert problem.entry_point == "double"
+
+
 def test_big_code_bench_is_judged_by_its_unittest(tmp_path: Path) -> None:
     (problem,) = load_problems(written(tmp_path / "bcb.jsonl", BIG_CODE_BENCH))
     assert problem.tests == UnittestTests(BIG_CODE_BENCH["test"])

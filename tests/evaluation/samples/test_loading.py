@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,23 @@ def test_a_compressed_file_that_breaks_off_gives_what_came_before(tmp_path: Path
     assert 10_000 < len(samples) < 20_000
     assert len(list(samples)) == len(samples)
     assert "ends in the middle of a line" in samples.skipped[0]
+
+
+def test_wherever_a_file_is_cut_all_that_is_whole_is_given_and_the_rest_said(tmp_path: Path) -> None:
+    whole = written(tmp_path / "whole.jsonl", *(sample(f"é{number}") for number in range(3))).read_bytes()
+    path = tmp_path / "cut.jsonl"
+    ends = [index + 1 for index, byte in enumerate(whole) if byte == ord("}")]
+    for cut in range(ends[0], len(whole) + 1):
+        path.write_bytes(whole[:cut])
+        samples = load_samples(path, PROBLEMS)
+        assert len(list(samples)) == len(samples) == sum(end <= cut for end in ends)
+        assert bool(samples.skipped) == (cut not in ends and whole[cut - 1 : cut] != b"\n")
+
+
+def test_a_pipe_is_refused_as_it_could_not_be_read_twice(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(RequestError, match="there is no such file or folder"):
+        load_samples(tmp_path / "pipe", PROBLEMS)
 
 
 def test_a_last_line_without_its_newline_is_whole(tmp_path: Path) -> None:
