@@ -9,6 +9,7 @@ from itertools import pairwise
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 from flyteplugins_codegen.source.replies.lines import split_lines
 
+_LONGEST = 1_000_000  # characters: the parser needs about a hundred times the text's size in memory
 # What a following check may need, and no check itself.
 _PREPARING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
@@ -21,11 +22,10 @@ def assertion_cases(text: str) -> tuple[str, ...]:
 
     Raises:
         ArgumentTypeError: the assertions are no str.
-        RequestError: they are no Python.
+        RequestError: they are too long, or no Python.
     """
-    text = "\n".join(split_lines(text)) if isinstance(text, str) else text
     starts = _starts(_parsed(text, "the assertions").body)
-    lines = text.split("\n")
+    lines = split_lines(text)
     return tuple("\n".join(lines[start:end]).strip("\n") for start, end in pairwise([*starts, len(lines)]))
 
 
@@ -49,6 +49,8 @@ def require_check(test: str) -> None:
 def _parsed(text: str, what: str) -> ast.Module:
     if not isinstance(text, str):
         raise ArgumentTypeError(f"{what}: {type(text).__name__}; pass Python source as a str")
+    if len(text) > _LONGEST:
+        raise RequestError(f"{what}: {len(text):,} characters, more than {_LONGEST:,}; give fewer or shorter checks")
     try:
         return ast.parse(text)
     except SyntaxError as error:

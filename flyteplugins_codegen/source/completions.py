@@ -11,7 +11,7 @@ from flyteplugins_codegen.source.blocks import extract_blocks
 from flyteplugins_codegen.source.definitions import FunctionDefinition
 from flyteplugins_codegen.source.replies.lines import split_lines
 
-_LONGEST = 200_000  # characters that are tried in more than one way
+_LONGEST = 100_000  # characters that are tried in more than one way
 _MAX_BLOCKS = 8
 _MAX_CUTS = 8
 _FUTURE = re.compile(r"^from __future__ import [^\n]*\n?", re.MULTILINE)

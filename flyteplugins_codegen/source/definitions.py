@@ -12,6 +12,7 @@ from flyteplugins_codegen.source.replies.lines import split_lines
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
+_LONGEST = 1_000_000  # characters: the parser needs about a hundred times the text's size in memory
 _REMEDY = 'give a signature, best with a docstring: \'def add(a, b):\\n    """The sum."""\\n\''
 
 
@@ -35,10 +36,12 @@ def read_definition(text: str, name: str | None = None) -> FunctionDefinition:
 
     Raises:
         ArgumentTypeError: the text or the name is no str.
-        RequestError: the text is no Python, or defines no such function at its top level.
+        RequestError: the text is too long or no Python, or defines no such function at its top level.
     """
     if not isinstance(text, str):
         raise ArgumentTypeError(f"the definition is {type(text).__name__}; pass a str: {_REMEDY}")
+    if len(text) > _LONGEST:
+        raise RequestError(f"the definition has {len(text):,} characters, more than {_LONGEST:,}; {_REMEDY}")
     text = "\n".join(split_lines(text)).rstrip() + "\n"
     source, module = _parsed(text)
     found = _find(module.body, name)

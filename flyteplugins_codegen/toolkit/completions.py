@@ -30,9 +30,9 @@ async def eval_function_completions(  # noqa: PLR0913, PLR0917 - the signature o
 ) -> dict[str, Any]:
     """Judge the responses for a function, or choose the one that passes the assertions, as AutoGen 0.2 and FLAML do.
 
-    Each response runs in a sandbox, all at once, and is judged there by values from another process. A response is the
-    whole function, its body alone, or a chat's reply that holds one of them; the definition's imports and helper
-    functions are there for it. Also `await eval_function_completions.aio(...)`. No argument is changed.
+    Each response runs in a sandbox with the standard library, all at once, and is judged there by values from another
+    process. A response is the whole function, its body alone, or a chat's reply that holds one of them; the
+    definition's imports and helper functions are there for it. No argument is changed. Also `.aio`.
 
     Args:
         responses: What models answered.

@@ -48,3 +48,9 @@ def test_what_is_no_text_is_told_by_its_type(given: Any) -> None:
     for read in (assertion_cases, require_check):
         with pytest.raises(ArgumentTypeError, match=type(given).__name__):
             read(given)
+
+
+def test_what_would_take_gigabytes_to_parse_is_refused() -> None:
+    for read in (assertion_cases, require_check):
+        with pytest.raises(RequestError, match="10,200,000 characters, more than 1,000,000"):
+            read("assert f(1) == 1\n" * 600_000)

@@ -110,6 +110,7 @@ def test_ten_megabytes_take_a_moment() -> None:
         ("def f():\0", "null bytes"),
         ("def f():\n    '\ud800'", "surrogates"),
         ("def f(" + "(" * 1_000, "is no Python"),
+        ("x = 1\n" * 200_000 + "def f(): pass", "more than 1,000,000"),
     ],
 )
 def test_what_is_no_function_is_told_with_the_remedy(definition: str, said: str) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pytest
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SandboxError
+from flyteplugins_codegen.models.report import Cause, ValuesReport
 from flyteplugins_codegen.sandbox.bubblewrap import Bubblewrap
 from flyteplugins_codegen.sandbox.contract import Execution, Job
+from flyteplugins_codegen.sandbox.values.run import ValuesJob
+from flyteplugins_codegen.toolkit import judging
 from flyteplugins_codegen.toolkit.completions import eval_function_completions
+from flyteplugins_codegen.toolkit.judging import was_starved
 
 DEFINITION = (
     "from typing import List\n\n\ndef double(x):\n    return x * 2\n\n\n"
@@ -116,6 +120,41 @@ def test_responses_run_side_by_side() -> None:
     started = time.perf_counter()
     assert eval_function_completions(responses, DEFINITION, TEST, timeout=1)["success"]
     assert time.perf_counter() - started < 6
+
+
+def timed_out(cpu_s: float, wall_s: float = 1.0, kind: Any = "timed_out") -> ValuesReport:
+    return ValuesReport(cause=Cause(kind=kind, message="it had not ended"), cpu_s=cpu_s, wall_s=wall_s)
+
+
+def test_what_says_that_others_took_a_response_s_time() -> None:
+    assert was_starved(timed_out(0.2))
+    assert not was_starved(timed_out(0.99))  # it had all of its time
+    assert not was_starved(timed_out(0.01))  # it waited for something
+    assert not was_starved(timed_out(0.2, kind="test_failed"))
+    assert not was_starved(ValuesReport(cpu_s=0.2, wall_s=1.0))
+    assert not was_starved(SandboxError("no verdict"))
+
+
+def test_a_response_whose_time_the_others_took_is_judged_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[int, int]] = []
+
+    def run(_: Any, jobs: Sequence[ValuesJob], *, workers: int) -> list[ValuesReport]:
+        asked.append((len(jobs), workers))
+        return [timed_out(0.2), timed_out(0.99), ValuesReport()] if len(jobs) == 3 else [ValuesReport()]
+
+    monkeypatch.setattr(judging, "run_many", run)
+    monkeypatch.setattr(judging, "_PROCESSORS", 2)
+    assert eval_function_completions([RIGHT, NEVER, WHOLE], DEFINITION, TEST)["expected_success"] == pytest.approx(
+        1 - (1 / 3) ** 3
+    )
+    assert asked == [(3, 3), (1, 2)]
+
+
+def test_a_response_of_ten_megabytes_fails_and_takes_no_time() -> None:
+    started = time.perf_counter()
+    responses = ["    xs = []\n" * 1_000_000, RIGHT, "x" * 10_000_000]
+    assert eval_function_completions(responses, DEFINITION, TEST)["expected_success"] == pytest.approx(1 - (2 / 3) ** 3)
+    assert time.perf_counter() - started < 10
 
 
 def test_a_fault_of_the_sandbox_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
