@@ -15,9 +15,9 @@ MODULES = "judge.modules"
 
 def main() -> None:
     """Import the modules, then judge."""
-    if "judging" not in sys.modules:
+    if "turns" not in sys.modules:
         take_modules(f"{sys.path[0]}/{MODULES}")
-    sys.modules["judging"].main()
+    sys.modules["turns"].main()
 
 
 def take_modules(path: str) -> None:

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from flyteplugins_codegen.sandbox.values.exchange import ClosedError, Link, Peer, make_error, tell_error
+    from flyteplugins_codegen.sandbox.values.own_process import OPEN_MEMORY, change_process
     from flyteplugins_codegen.sandbox.values.plain_data import NotPlainError, Tree, Writer
 else:
     from exchange import ClosedError, Link, Peer, make_error, tell_error
+    from own_process import OPEN_MEMORY, change_process
     from plain_data import NotPlainError, Writer
 
 SOLUTION = "solution.py"
@@ -39,6 +41,7 @@ def serve(questions: int, answers: int) -> NoReturn:
 
 def _leave_the_judge(questions: int, answers: int) -> None:
     """Keep nothing of the judge's but the two pipes, and no child of the solution's keeps these."""
+    change_process(OPEN_MEMORY)  # as any process's is to itself; there is nothing in it yet
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

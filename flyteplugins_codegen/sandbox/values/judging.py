@@ -1,24 +1,23 @@
 """The judge: a trusted process inside the sandbox that runs the checks, for which it asks the judged process.
 
-A part of the program that judges by values: standard library only, started as `python /app/judge.py`, which holds
-nothing but a call of `main`. On stdin come a nonce, the solution and the checks, as one text of plain data.
+A part of the program that judges by values: standard library only, started by `turns`. On stdin come a nonce, the
+solution and the checks, as one text of plain data.
 
-The judged process is forked before anything is read, and the judge's memory is closed to it before the solution runs
-there: the solution can reach neither the checks nor the values that they expect, nor the judge's stdout. The checks run
-here. Where they call the solution they call a stub, which asks the judged process and makes of its answer new values
-of exact types (see `plain_data`); an object of the solution's own equals nothing. What was found goes to stdout once,
-sealed with the nonce, so that nobody else could have written it.
+The judged process is forked before that is read, and the judge's memory is closed to it: the solution can reach neither
+the checks nor the values that they expect, nor the judge's stdout. The checks run here. Where they call the solution
+they call a stub, which asks the judged process and makes of its answer new values of exact types (see `plain_data`); an
+object of the solution's own equals nothing. What was found goes to stdout once, sealed with the nonce, so that nobody
+else could have written it.
 """
 
 from __future__ import annotations
 
-import _ctypes  # `ctypes` would cost each start 2 ms
 import _signal  # type: ignore[import-not-found]  # part of every Python; `signal` would cost each start 3 ms
 import builtins
 import os
 import sys
 from _blake2 import blake2b  # `hashlib` would cost each start 3 ms
-from time import perf_counter
+from time import perf_counter, process_time
 
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from flyteplugins_codegen.sandbox.values import comparison, exchange, explaining, judged, numpy_truth, plain_data
     from flyteplugins_codegen.sandbox.values.plain_data import Tree
-    from flyteplugins_codegen.sandbox.values.stand_ins import Fault, Judge
+    from flyteplugins_codegen.sandbox.values.stand_ins import KILL, Fault, Judge
 
     Case: TypeAlias = tuple[str, Callable[[], None]]
 else:
@@ -37,13 +36,15 @@ else:
     import judged
     import numpy_truth
     import plain_data
-    from stand_ins import Judge
+    from stand_ins import KILL, Judge
 
 SEAL_BYTES = 16
+MOST_AT_ONCE = 1 << 20
 LONGEST_S = 1e6  # of what a timer takes
 MAX_TOLD_BYTES = 200_000
-KILL = 9
-CUT_SHORT = 3  # not 0, with which the loss of a process to the memory limit would pass for nothing
+# Not 0, with which the loss of a process to the memory limit would pass for nothing: the judged process is gone, or the
+# cases could not begin, or not end in time.
+CUT_SHORT, GAVE_UP = 3, 4
 # Where a name that the checks do not import may come from, if the solution says that it has it from there too.
 KNOWN_MODULES = frozenset(
     ("bisect", "cmath", "collections", "copy", "datetime", "decimal", "fractions", "functools", "heapq", "itertools")
@@ -51,8 +52,8 @@ KNOWN_MODULES = frozenset(
 ALIASES = {"np": "numpy", "pd": "pandas"}
 
 
-def main() -> NoReturn:
-    """Fork the judged process, then judge."""
+def judge_one(size: int) -> NoReturn:
+    """Fork the judged process, then judge what the next `size` bytes of stdin hold."""
     questions, answers = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
@@ -61,24 +62,12 @@ def main() -> NoReturn:
         judged.serve(questions[0], answers[1])
     os.close(questions[0])
     os.close(answers[1])
-    hide_memory()
-    judge(Judge(exchange.Link(answers[0], questions[1]), child), child)
+    judge(Judge(exchange.Link(answers[0], questions[1]), child), child, size)
 
 
-def hide_memory() -> None:
-    """Make /proc/<judge>/mem, fd and environ unreadable to the judged process, which runs as the same user."""
-    if sys.platform != "linux":
-        return
-    set_dumpable = 4  # prctl(2): PR_SET_DUMPABLE
-    this_program: Any = None  # its libraries are open, the C library among them
-    prctl = _ctypes.dlsym(_ctypes.dlopen(this_program, 0), "prctl")
-    if _ctypes.call_function(prctl, (set_dumpable, 0, 0, 0, 0)) != 0:
-        raise OSError("the judge's memory cannot be closed to the solution: prctl(PR_SET_DUMPABLE, 0) failed")
-
-
-def judge(peer: Judge, child: int) -> NoReturn:
+def judge(peer: Judge, child: int, size: int) -> NoReturn:
     """Read the job, run its checks against the solution, and tell what was found."""
-    nonce, wall_s, solution, entry_point, checks = plain_data.read_text(_read_all(0))
+    nonce, wall_s, solution, entry_point, checks = plain_data.read_text(read_exactly(0, size))
     report = Report(bytes.fromhex(nonce), peer, child)
     report.begin(wall_s)
     try:
@@ -110,10 +99,12 @@ def _broken(error: BaseException) -> Fault:
     return "broken_tests", "", f"the checks cannot be run: {type(error).__name__}: {error}"
 
 
-def _read_all(descriptor: int) -> bytes:
+def read_exactly(descriptor: int, size: int) -> bytes:
+    """The next bytes; fewer where there are no more. What comes after them is not touched: it is another judge's."""
     chunks = []
-    while chunk := os.read(descriptor, 1 << 20):
+    while size and (chunk := os.read(descriptor, min(size, MOST_AT_ONCE))):
         chunks.append(chunk)
+        size -= len(chunk)
     return b"".join(chunks)
 
 
@@ -132,10 +123,12 @@ class Report:
         self._left = MAX_TOLD_BYTES
         self._running = ""
         self._wall_s = 0.0
+        self._begun = 0.0
 
     def begin(self, wall_s: float) -> None:
         """Tell that all that judging needs is there, and begin to count the time."""
         self._wall_s = wall_s
+        self._begun = perf_counter()
         self._write(["begun"])
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # it could only be the solution's
         _signal.signal(_signal.SIGALRM, self._end_in_time)
@@ -166,8 +159,9 @@ class Report:
         _signal.signal(_signal.SIGALRM, _signal.SIG_IGN)
         _try(os.killpg, self._child, KILL)  # it may have ended, or not yet begun
         _try(sys.stdout.flush)  # a check may have closed it
-        self._write(["ended", self._peer.calls, self._cases, fault])
-        os._exit(CUT_SHORT if fault or self._peer.ended else 0)
+        cpu_s = process_time() + self._peer.end()
+        self._write(["ended", self._peer.calls, self._cases, fault, cpu_s, perf_counter() - self._begun])
+        os._exit(CUT_SHORT if self._peer.ended else GAVE_UP if fault else 0)
 
     def _end_in_time(self, *_: object) -> None:
         asked = self._peer.last
@@ -286,7 +280,3 @@ def _known(name: str, origin: str) -> Any:
         return __import__(library)
     public = origin.lstrip("_")  # `heapq.heappush` says that it is of `_heapq`
     return getattr(__import__(public), name, None) if public in KNOWN_MODULES else None
-
-
-if __name__ == "__main__":
-    main()

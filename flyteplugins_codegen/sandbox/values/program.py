@@ -18,11 +18,13 @@ _NAMES: Final = (
     "plain_data",
     "comparison",
     "exchange",
+    "own_process",
     "explaining",
     "judged",
     "numpy_truth",
     "stand_ins",
     "judging",
+    "turns",
 )
 _FORMAT: Final = 2  # of `marshal`, which every Python reads
 

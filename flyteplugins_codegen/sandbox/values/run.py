@@ -7,8 +7,9 @@ expect nor write what becomes of them; see `judging.py`, which runs inside.
 from __future__ import annotations
 
 import ast
+import math
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Final
@@ -46,11 +47,13 @@ __all__ = [
     "run_many",
     "run_values",
     "sandboxed",
+    "sandboxed_in_turn",
 ]
 
 _GRACE_S: Final = 1.0  # for the judge inside, which counts the time itself, to tell what was running when it was up
 _REPORT_KIB: Final = 512  # with all the texts that the judge tells, and then a case takes some 60 bytes
 _CASES_A_KIB: Final = 8
+_NUMBER_BYTES: Final = 4  # of a head, as `turns.py` reads it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,24 +148,49 @@ def flaw_before_running(job: ValuesJob) -> Cause | None:
 
 def sandboxed(job: ValuesJob, nonce: str) -> Job:
     """The job that judges it in any sandbox. Raises RequestError for a pair that holds what is no plain data."""
-    told = text_of([nonce, job.limits.wall_s, job.solution, job.entry_point])
+    return sandboxed_in_turn((job,), (nonce,))
+
+
+def sandboxed_in_turn(jobs: Sequence[ValuesJob], nonces: Sequence[str]) -> Job:
+    """The job that judges all of them, one after the other, in one sandbox; variables are the first's.
+
+    Raises RequestError for a pair that holds what is no plain data.
+    """
+    cases = sum(len(case_names(job.checks)) for job in jobs)
     return Job(
         command=COMMAND,
         program=values_program(),
-        env={**STEADY_ENVIRONMENT, **job.env},
-        stdin=told[:-1] + b"," + checks_text(job.checks) + b"]",
-        limits=_with_the_judge(job.limits, len(case_names(job.checks))),
+        env={**STEADY_ENVIRONMENT, **jobs[0].env},
+        stdin=b"".join(
+            _told(job, nonce, left=len(jobs) - number)
+            for number, (job, nonce) in enumerate(zip(jobs, nonces, strict=True), 1)
+        ),
+        limits=_with_the_judges([job.limits for job in jobs], cases),
     )
 
 
-def _with_the_judge(limits: Limits, cases: int) -> Limits:
-    """What both processes may use: the judge is one more, tells something of each case, and has the last word."""
-    report_kib = _REPORT_KIB + cases // _CASES_A_KIB
+def _told(job: ValuesJob, nonce: str, left: int) -> bytes:
+    """One solution and its checks as `turns.py` takes them; `left` come after it."""
+    told = text_of([nonce, job.limits.wall_s, job.solution, job.entry_point])
+    text = told[:-1] + b"," + checks_text(job.checks) + b"]"
+    numbers = len(text), math.ceil(job.limits.cpu_s or 0), left
+    return b"".join(number.to_bytes(_NUMBER_BYTES, "big") for number in numbers) + text
+
+
+def _with_the_judges(limits: Sequence[Limits], cases: int) -> Limits:
+    """What all may use in turn: the judge is one process more, tells something of each case, and has the last word.
+
+    Where there are several, one more process has them take turns; `turns.py` holds each to its own processor time.
+    """
+    report_kib = _REPORT_KIB * len(limits) + cases // _CASES_A_KIB
+    times = [each.cpu_s for each in limits]
     return replace(
-        limits,
-        wall_s=limits.wall_s + _GRACE_S,
-        processes=limits.processes + 1,
-        stream_kib=max(limits.stream_kib, report_kib),
+        limits[0],
+        wall_s=sum(each.wall_s for each in limits) + _GRACE_S,
+        cpu_s=None if None in times else sum(math.ceil(time or 0) for time in times) if len(times) > 1 else times[0],
+        memory_mib=max(each.memory_mib for each in limits),
+        processes=max(each.processes for each in limits) + min(len(limits), 2),
+        stream_kib=max(limits[0].stream_kib, report_kib),
     )
 
 

@@ -29,7 +29,7 @@ else:
     import plain_data
 
 TOKEN_BYTES = 8
-CPU_TIME_IS_UP = 24  # SIGXCPU on x86 and Arm
+KILL, CPU_TIME_IS_UP = 9, 24  # SIGKILL, and SIGXCPU on x86 and Arm
 PATIENCE_S = 0.1
 RAISED_PARTS = 6
 _FORGED = "untrusted_report"
@@ -80,6 +80,7 @@ class Judge(exchange.Peer):
         self.fault: Fault | None = None
         self.ended: Fault | None = None
         self._child = child
+        self._used_s: float | None = None
         self._turn = RLock()
         self._names: dict[int, str] = {}
         self._truths: dict[int, bool] = {}
@@ -223,14 +224,23 @@ class Judge(exchange.Peer):
         self.ended = (kind, "", message)
         return Ended()
 
+    def end(self) -> float:
+        """End the judged process: the processor time that it used, with what it started and waited for."""
+        if self._used_s is None:
+            os.kill(self._child, KILL)
+            _, _, usage = os.wait4(self._child, 0)
+            self._used_s = usage.ru_utime + usage.ru_stime
+        return self._used_s
+
     def _death(self) -> tuple[str, str]:
         """How the judged process ended, or that it did not: the kind of a fault, and its message."""
         from time import monotonic, sleep
 
         deadline = monotonic() + PATIENCE_S
         while monotonic() < deadline:
-            ended, status = os.waitpid(self._child, os.WNOHANG)
+            ended, status, usage = os.wait4(self._child, os.WNOHANG)
             if ended:
+                self._used_s = usage.ru_utime + usage.ru_stime
                 code = os.waitstatus_to_exitcode(status)
                 if code == -CPU_TIME_IS_UP:
                     return "timed_out", "it used up its CPU time"

@@ -33,6 +33,8 @@ class Told:
     cases: tuple[TestOutcome, ...] = ()
     causes: tuple[Cause, ...] = ()
     fault: Cause | None = None
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
 
 
 def judge_values(execution: Execution, nonce: str, names: Sequence[str], limits: Limits) -> ValuesReport:
@@ -41,8 +43,7 @@ def judge_values(execution: Execution, nonce: str, names: Sequence[str], limits:
         raise SandboxError(f"the sandbox failed while it judged by values: {execution.message}")
     told = _read(execution.stdout, nonce)
     _check_environment(told, execution)
-    there = {case.name: case for case in told.cases}
-    cases = tuple(there.get(name) or TestOutcome(name=name, outcome="missing") for name in names)
+    cases = _cases(told, names)
     running = next((case.name for case in cases if case.outcome == "missing"), "")
     return ValuesReport(
         cases=cases,
@@ -52,6 +53,37 @@ def judge_values(execution: Execution, nonce: str, names: Sequence[str], limits:
         cpu_s=execution.cpu_s,
         isolation=execution.isolation,
     )
+
+
+def judge_in_turn(
+    execution: Execution, nonces: Sequence[str], names: Sequence[Sequence[str]]
+) -> list[ValuesReport | None]:
+    """The verdicts on what was judged in turn; None at and after a judge that was kept from its verdict.
+
+    A report has no `output`, which all share. Raises SandboxError.
+    """
+    if execution.status == "sandbox_error":
+        raise SandboxError(f"the sandbox failed while it judged by values: {execution.message}")
+    told = [_read(execution.stdout, nonce) for nonce in nonces]
+    _check_environment(told[0], execution)
+    begun = sum(each.has_begun for each in told)
+    # A limit that ended the last of them may have been used up by those before it.
+    sure = begun if execution.status == "exited" else begun - 1
+    return [
+        _reported(each, case_names, execution) if each.has_ended and index < sure else None
+        for index, (each, case_names) in enumerate(zip(told, names, strict=True))
+    ]
+
+
+def _reported(told: Told, names: Sequence[str], execution: Execution) -> ValuesReport:
+    cases = _cases(told, names)
+    cause = _cause(told, cases, execution)
+    return ValuesReport(cases=cases, cause=cause, wall_s=told.wall_s, cpu_s=told.cpu_s, isolation=execution.isolation)
+
+
+def _cases(told: Told, names: Sequence[str]) -> tuple[TestOutcome, ...]:
+    there = {case.name: case for case in told.cases}
+    return tuple(there.get(name) or TestOutcome(name=name, outcome="missing") for name in names)
 
 
 def _read(stdout: bytes, nonce: str) -> Told:
@@ -67,7 +99,9 @@ def _read(stdout: bytes, nonce: str) -> Told:
     return told
 
 
-def _ended(kind: str, calls: int = 0, cases: Sequence[Tree] = (), fault: Tree = None) -> Told:
+def _ended(
+    kind: str, calls: int = 0, cases: Sequence[Tree] = (), fault: Tree = None, cpu_s: float = 0.0, wall_s: float = 0.0
+) -> Told:
     return Told(
         has_begun=True,
         has_ended=kind == "ended",
@@ -75,6 +109,8 @@ def _ended(kind: str, calls: int = 0, cases: Sequence[Tree] = (), fault: Tree = 
         cases=tuple(_outcome(*case) for case in cases),
         causes=tuple(_failure(kind, subject or name, text) for name, kind, subject, text, *_ in cases if kind),
         fault=_failure(*fault) if fault else None,
+        cpu_s=cpu_s,
+        wall_s=wall_s,
     )
 
 
