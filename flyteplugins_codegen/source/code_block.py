@@ -15,16 +15,17 @@ class CodeBlock:
 
     `code` ends without a newline. `attributes` are those of the info string: `{"title": "x.py"}` for
     `python title="x.py"`, with "" for a bare word. `file_name` is what the reply calls the file, None if it does not:
-    a stranger's text, never a path to write to unchecked. `first_line` and `last_line` count from 1, fences included.
-    `closed` is False where the block's end is missing, as in a reply that was cut off. `kind` is what the code is to
-    a file: the code itself, a unified diff, or search and replace sections (`<<<<<<< SEARCH`).
+    a stranger's text, never a path to write to unchecked. `first_line` and `last_line` count from 1, fences included;
+    0 is for a block that is of no reply. `closed` is False where the block's end is missing, as in a reply that was cut
+    off. `kind` is what the code is to a file: the code itself, a unified diff, or search and replace sections
+    (`<<<<<<< SEARCH`).
     """
 
     language: str
     code: str
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
     file_name: str | None = None
-    first_line: int
-    last_line: int
+    first_line: int = 0
+    last_line: int = 0
     closed: bool = True
     kind: BlockKind = "code"

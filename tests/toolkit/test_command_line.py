@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from flyteplugins_codegen import CommandLineExecutor, extract_blocks
+from flyteplugins_codegen import CodeBlock, CommandLineExecutor, extract_blocks
 from flyteplugins_codegen.errors import ArgumentTypeError, IndexUnavailableError, RequestError
 from flyteplugins_codegen.toolkit.virtual_env import create_virtual_env
 
@@ -55,9 +55,10 @@ def test_blocks_of_a_reply_run_in_turn_in_one_folder_up_to_the_first_that_fails(
 
 
 def test_pairs_and_blocks_of_autogen_are_taken_too(executor) -> None:
-    blocks = [("sh", "echo 1"), SimpleNamespace(language="python", code="print(2)"), ("", "#!/bin/bash\necho 3")]
+    of_autogen = SimpleNamespace(language="python", code="print(2)")
+    blocks = [("sh", "echo 1"), of_autogen, ("", "#!/bin/bash\necho 3"), CodeBlock(code="echo 4", language="sh")]
     result = executor.execute_code_blocks(blocks)
-    assert (result.exit_code, result.output) == (0, "1\n2\n3\n")
+    assert (result.exit_code, result.output) == (0, "1\n2\n3\n4\n")
 
 
 def test_no_blocks_are_no_failure(executor) -> None:

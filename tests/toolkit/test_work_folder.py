@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from pathlib import Path
+from shutil import copyfile
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from flyteplugins_codegen import run_code
 from flyteplugins_codegen.errors import RequestError, SandboxError
@@ -96,6 +102,51 @@ def test_a_change_of_somebody_else_in_the_meantime_stays(work: Path) -> None:
     changes = work_folder.bring_back(left, copied, work)
     assert (changes.written, changes.deleted) == (("mine",), ("sub/deep/c",))
     assert tree(work) == {"a": "theirs", "mine": "a", "sub": None, "sub/b": "theirs"}
+
+
+def test_a_file_that_goes_while_it_is_copied_is_not_there(work: Path, monkeypatch) -> None:
+    def copy_late(source: Path, *arguments: Any, **named: Any) -> None:
+        (work / "sub/b").unlink(missing_ok=True)
+        copyfile(source, *arguments, **named)
+
+    monkeypatch.setattr(shutil, "copyfile", copy_late)
+    copied = work_folder.copy_folder(work, make(work.parent / "copy"))
+    assert copied.files == {"a", "sub/deep/c"}
+
+
+def test_a_file_that_another_run_is_bringing_back_is_not_shown(work: Path) -> None:
+    (work / ".codegen-aside-0123").write_text("half of i")
+    assert work_folder.copy_folder(work, make(work.parent / "copy")).files == {"a", "sub/b", "sub/deep/c"}
+
+
+names = st.sampled_from(["a", "b", "a/a", "a/b", "b/a", "a/a/a", "a/a/b"])
+trees = st.dictionaries(names, st.sampled_from(["1", "2"]), max_size=5).map(
+    lambda files: {
+        name: text for name, text in files.items() if not any(other.startswith(f"{name}/") for other in files)
+    }
+)
+
+
+@given(before=trees, after=trees)
+def test_any_tree_becomes_any_other(before: dict[str, str], after: dict[str, str]) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder, copy, left = (make(Path(scratch, name)) for name in ("folder", "copy", "left"))
+        write(folder, before)
+        copied = work_folder.copy_folder(folder, copy)
+        write(left, after)
+        entries = {path.relative_to(left).as_posix(): path for path in left.rglob("*")}
+        files = {name: path for name, path in entries.items() if path.is_file()}
+        was_left = work_folder.Left(files, frozenset(entries.keys() - files.keys()), {})
+        changes = work_folder.bring_back(was_left, copied, folder)
+        assert tree(folder) == tree(left)
+        assert set(changes.written) == {name for name in after if before.get(name) != after[name]}
+        assert set(changes.deleted) == before.keys() - after.keys()
+
+
+def write(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
 
 
 def make(folder: Path) -> Path:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 _CHUNK_BYTES = 1 << 20
+_ASIDE = ".codegen-aside-"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -40,7 +41,7 @@ class OwnFolder:
             old = _status(folder, last)
             if old and not stat.S_ISREG(old.st_mode):
                 raise InTheWayError(f"is {_kind_of(old)} in the folder; remove it, or choose another name")
-            aside = f".{last[:40]}-{secrets.token_hex(6)}"
+            aside = _ASIDE + secrets.token_hex(8)
             try:
                 _write_aside(folder, aside, content, 0o777 if executable else 0o666, old)
                 os.rename(aside, last, src_dir_fd=folder, dst_dir_fd=folder)
@@ -108,6 +109,11 @@ def _write_aside(folder: int, name: str, content: Path | bytes, mode: int, old: 
                 os.fchown(descriptor, old.st_uid, old.st_gid)
             # Whoever may read it may execute it, and nobody else.
             os.fchmod(descriptor, old.st_mode & 0o666 | (old.st_mode >> 2 & mode & 0o111))
+
+
+def is_aside(name: str) -> bool:
+    """Whether a file of this name is one that is being written."""
+    return name.startswith(_ASIDE)
 
 
 def _has_content(folder: int, name: str, other: Path) -> bool:

@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.sandbox.contract import OUTPUTS
 from flyteplugins_codegen.sandbox.names import name_flaw
 from flyteplugins_codegen.sandbox.outputs import Output
-from flyteplugins_codegen.toolkit.running.own_folder import InTheWayError, OwnFolder, is_same
+from flyteplugins_codegen.toolkit.running.own_folder import InTheWayError, OwnFolder, is_aside, is_same
 
 MOST_FILES: Final = 10_000
 MOST_MIB: Final = 1024
@@ -54,39 +55,47 @@ def copy_folder(source: Path, target: Path) -> Copied:
     for path, status in _entries(source):
         name = path.relative_to(source).as_posix()
         if stat.S_ISDIR(status.st_mode):
-            folders.add(name)
             (target / name).mkdir()
-            continue
-        size_bytes += status.st_size
-        files.add(name)
-        if len(files) > MOST_FILES or size_bytes > MOST_MIB << 20:
+            folders.add(name)
+        elif _is_copied(path, target / name, status.st_mode):
+            files.add(name)
+            size_bytes += status.st_size
+        if len(files) + len(folders) > MOST_FILES or size_bytes > MOST_MIB << 20:
             raise RequestError(
                 f"work_dir {source} holds more than {MOST_FILES} files or {MOST_MIB} MiB; choose another"
             )
-        _copy(path, target / name, status.st_mode)
     return Copied(folder=target, files=frozenset(files), folders=frozenset(folders), size_bytes=size_bytes)
 
 
 def _entries(source: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Every folder before what it holds."""
+    """Every folder before what it holds. What somebody removes meanwhile is not there."""
     waiting = [source]
     while waiting:
-        with os.scandir(waiting.pop()) as entries:
-            for entry in entries:
-                status = entry.stat(follow_symlinks=False)
-                if name_flaw(entry.name) or not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
-                    continue
-                yield Path(entry.path), status
+        for path in _paths_in(waiting.pop()):
+            with suppress(FileNotFoundError):
+                status = path.lstat()
                 if stat.S_ISDIR(status.st_mode):
-                    waiting.append(Path(entry.path))
+                    waiting.append(path)
+                if stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode):
+                    yield path, status
 
 
-def _copy(path: Path, target: Path, mode: int) -> None:
+def _paths_in(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if not (name_flaw(path.name) or is_aside(path.name))]
+    except FileNotFoundError:
+        return []
+
+
+def _is_copied(path: Path, target: Path, mode: int) -> bool:
     try:
         shutil.copyfile(path, target, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
     except PermissionError as error:
         raise RequestError(f"{path} cannot be read, and all of work_dir is handed to the code: {error}") from error
     target.chmod(0o755 if mode & stat.S_IXUSR else 0o644)
+    return True
 
 
 @dataclass(frozen=True, slots=True)
