@@ -4,157 +4,152 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 
-from pydantic import JsonValue
+from flyteplugins_codegen.data.column_lines import NAME_CHARACTERS, VALUE_CHARACTERS, columns_table, shown_value
+from flyteplugins_codegen.data.texts import cell, one_line, shorten, token_cost
+from flyteplugins_codegen.models.profile import ColumnProfile, DataContext, ForeignKey, SampleProfile
 
-from flyteplugins_codegen.data.texts import shorten
-from flyteplugins_codegen.models.profile import ColumnProfile, DataContext, SampleProfile
-
-_SAMPLE_CHARACTERS = 6000
-_ALL_CHARACTERS = 24_000
-_FEWEST_CHARACTERS = 1000
+MAX_TOKENS = 8000
+_COSTS_PER_TOKEN = 3  # see `token_cost`
+_MOST_TOKENS_OF_A_SAMPLE = 2000
+_FEWEST_TOKENS_OF_A_SAMPLE = 330
 _COLUMNS_SHARE = 0.6
-_VALUE_CHARACTERS = 40
-_NAME_CHARACTERS = 80
-_TOP_VALUES = 8
 _NOTE_CHARACTERS = 300
 _MOST_NOTES = 8
-_FORMAT_NAMES = {"csv": "CSV", "parquet": "Parquet", "arrow": "Arrow", "json": "JSON", "jsonl": "JSON Lines"}
-_TYPE_NAMES = {
-    "date32[day]": "date",
-    "double": "float",
-    "float": "float32",
-    "int64": "int",
-    "string": "text",
-    "large_string": "text",
-    "null": "empty",
+_MOST_NAMED = 6
+_MOST_RELATIONS = 20
+_FEW_LINES = 8
+_FORMAT_NAMES = {
+    "csv": "CSV",
+    "parquet": "Parquet",
+    "arrow": "Arrow",
+    "orc": "ORC",
+    "json": "JSON",
+    "jsonl": "JSON Lines",
+    "excel": "Excel",
 }
 
 
 def build_context(profiles: Sequence[SampleProfile], max_sample_rows: int) -> DataContext:
-    """The context of a prompt. About 6,000 characters a sample at most, less where there are many samples.
+    """The profiles with the text that shows them as they are."""
+    text = render_context(profiles, max_sample_rows)
+    return DataContext(samples={profile.name: profile for profile in profiles}, text=text)
+
+
+def render_context(
+    profiles: Sequence[SampleProfile],
+    max_sample_rows: int,
+    foreign_keys: Sequence[ForeignKey] = (),
+    max_tokens: int = MAX_TOKENS,
+) -> str:
+    """The text of a prompt, of about `max_tokens` tokens and 2,000 of each sample at most.
 
     What does not fit is left out by its use, and the text says so: columns that hold one value or none go first, then
-    the last columns, then the last of the chosen rows. A long value is shortened with a mark.
+    those that are mostly null or mirror another, then the last columns, then the last of the chosen rows. A long value
+    is shortened with a mark.
     """
-    room = _ALL_CHARACTERS // max(1, len(profiles))
-    budget = min(_SAMPLE_CHARACTERS, max(_FEWEST_CHARACTERS, room))
+    room = max_tokens // max(1, len(profiles))
+    budget = _COSTS_PER_TOKEN * min(_MOST_TOKENS_OF_A_SAMPLE, max(_FEWEST_TOKENS_OF_A_SAMPLE, room))
     texts = [_sample_text(profile, max_sample_rows, budget) for profile in profiles]
-    return DataContext(samples={profile.name: profile for profile in profiles}, text="\n".join(texts))
+    return "\n".join([*texts, *_relations(foreign_keys)])
+
+
+def _relations(foreign_keys: Sequence[ForeignKey]) -> list[str]:
+    if not foreign_keys:
+        return []
+    lines = [
+        f"- {one_line(f'{key.sample}.{key.column}')} may refer to {one_line(f'{key.key_sample}.{key.key_column}')}"
+        for key in foreign_keys[:_MOST_RELATIONS]
+    ]
+    return ["## Between the samples", *lines, ""]
 
 
 def _sample_text(profile: SampleProfile, max_sample_rows: int, budget: int) -> str:
     parts = [_heading(profile), *_notes(profile)]
     beginning = _beginning(profile) if max_sample_rows else []
     if profile.columns:
-        budget -= sum(len(part) + 1 for part in beginning)
-        head = sum(len(part) + 1 for part in parts)
-        shown, table = _columns_table(profile, int((budget - head) * _COLUMNS_SHARE))
-        parts += table
-        left = budget - sum(len(part) + 1 for part in parts)
+        findings = list(_findings(profile))
+        left = budget - _cost(beginning) - _cost(parts) - _cost(findings)
+        shown, table = columns_table(profile, int(left * _COLUMNS_SHARE))
+        parts += [*table, *findings]
+        left = budget - _cost(beginning) - _cost(parts)
         parts += _rows_text(profile, [column.name for column in shown], max_sample_rows, left)
+    parts += _line_shapes(profile)
     return "\n".join([*parts, *beginning]) + "\n"
+
+
+def _cost(lines: Sequence[str]) -> int:
+    return sum(token_cost(line) + 1 for line in lines)
 
 
 def _beginning(profile: SampleProfile) -> list[str]:
     """The file's first lines as they are written: the rows above are values, read and written anew."""
     if profile.text_excerpt is None:
         return []
-    lines = [_one_line(line) for line in profile.text_excerpt.rstrip("\n").split("\n")]
+    lines = [one_line(line) for line in profile.text_excerpt.rstrip("\n").split("\n")]
     return ["It begins:", *_fenced(lines)]
 
 
 def _heading(profile: SampleProfile) -> str:
     facts = [_FORMAT_NAMES.get(profile.format, profile.format)]
+    facts += [f"packed with {profile.compression}"] if profile.compression else []
+    facts += [f"a folder of {profile.part_count} files"] if profile.part_count > 1 else []
     if profile.row_count is not None:
         facts.append(f"{profile.row_count} {'rows' if profile.columns else 'lines'}")
     if profile.columns:
         facts.append(f"{len(profile.columns)} columns")
-    facts.append(f"{profile.size_bytes} bytes")
-    return f"## {profile.name} ({_cell(profile.file_name, _NAME_CHARACTERS)}): {', '.join(facts)}"
+    facts += [f"{profile.size_bytes} bytes"] if profile.size_bytes else []
+    return f"## {profile.name} ({cell(profile.file_name, NAME_CHARACTERS)}): {', '.join(facts)}"
 
 
 def _notes(profile: SampleProfile) -> list[str]:
-    return [f"Note: {_cell(note, _NOTE_CHARACTERS)}" for note in profile.notes[:_MOST_NOTES]]
+    return [f"Note: {cell(note, _NOTE_CHARACTERS)}" for note in profile.notes[:_MOST_NOTES]]
 
 
-def _columns_table(profile: SampleProfile, budget: int) -> tuple[list[ColumnProfile], list[str]]:
-    """The columns that fit, in their order, and the lines that show them."""
-    lines = {column.name: _column_line(column, profile.row_count or 0) for column in profile.columns.values()}
-    kept, used = set[str](), 0
-    for column in sorted(profile.columns.values(), key=lambda column: -_usefulness(column)):
-        used += len(lines[column.name]) + 1
-        if used > budget and kept:
-            break
-        kept.add(column.name)
-    shown = [column for column in profile.columns.values() if column.name in kept]
-    left_out = [column for column in profile.columns.values() if column.name not in kept]
-    table = ["|column|type|nulls|distinct|range|mean|values|", "|-|-|-|-|-|-|-|", *(lines[c.name] for c in shown)]
-    return shown, [*table, *_left_out(left_out)]
+def _findings(profile: SampleProfile) -> Iterator[str]:
+    """What is worth knowing before code is written, each in a line; nothing of what is as usual."""
+    mark = "about " if "duplicate_row_count" in profile.approximate else ""
+    if profile.duplicate_row_count:
+        yield f"Rows that repeat others: {mark}{profile.duplicate_row_count}"
+    pairs = [" + ".join(key) for key in profile.candidate_keys if len(key) > 1]
+    if pairs:
+        yield f"Key: {_named(pairs, ' or ')}"
+    if profile.mirrors:
+        yield f"Columns that tell the same: {_named([f'{left} = {right}' for left, right in profile.mirrors])}"
+    yield from _column_findings(list(profile.columns.values()))
 
 
-def _usefulness(column: ColumnProfile) -> int:
-    """2 for a column that varies, 1 for a constant, 0 for an empty one."""
-    if column.arrow_type == "null" or column.distinct_count == 0:
-        return 0
-    return 1 if column.distinct_count == 1 else 2
+def _column_findings(columns: Sequence[ColumnProfile]) -> Iterator[str]:
+    outliers = [f"{column.name} {column.outlier_count}" for column in columns if column.outlier_count]
+    if outliers:
+        yield f"Far outliers: {_named(outliers)}"
+    texts = [(column.name, column.text) for column in columns if column.text is not None]
+    padded = [f"{name} {text.padded_count}" for name, text in texts if text.padded_count]
+    if padded:
+        yield f"Values with blanks around them: {_named(padded)}"
+    empty = [f"{name} {text.empty_count}" for name, text in texts if text.empty_count]
+    if empty:
+        yield f"Empty texts that are no nulls: {_named(empty)}"
+    mixed = [f"{name} ({_listed(text.kinds)})" for name, text in texts if text.is_mixed]
+    if mixed:
+        yield f"Texts of several kinds: {_named(mixed)}"
 
 
-def _left_out(columns: list[ColumnProfile]) -> list[str]:
-    """One line on all columns that did not fit: runs of one type by the first and the last name."""
-    if not columns:
+def _named(found: Sequence[str], joint: str = ", ") -> str:
+    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    return cell(joint.join(found[:_MOST_NAMED]), _NOTE_CHARACTERS) + more
+
+
+def _listed(counted: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{kind} {count}" for kind, count in counted)
+
+
+def _line_shapes(profile: SampleProfile) -> list[str]:
+    if not profile.line_shapes or (profile.row_count or 0) <= _FEW_LINES:
         return []
-    runs = []
-    for kind, group in groupby(columns, key=_type_name):
-        names = [_cell(column.name, _VALUE_CHARACTERS) for column in group]
-        runs.append(f"{len(names)} {kind}: {names[0]}" + (f" … {names[-1]}" if len(names) > 1 else ""))
-    more = [] if len(runs) <= _TOP_VALUES else [f"{len(runs) - _TOP_VALUES} more runs"]
-    return [f"and {len(columns)} more columns ({'; '.join([*runs[:_TOP_VALUES], *more])})"]
-
-
-def _column_line(column: ColumnProfile, row_count: int) -> str:
-    # The rows of a very small table all follow: nothing of theirs is listed twice.
-    values = _top_values(column) if row_count > _TOP_VALUES else ""
-    is_all_listed = bool(values) and column.distinct_count == len(column.top_values[:_TOP_VALUES])
-    cells = [
-        _cell(column.name, _NAME_CHARACTERS),
-        _type_name(column) + (" index" if column.is_index else ""),
-        str(column.null_count),
-        _distinct(column),
-        "" if is_all_listed else _range(column),
-        "" if column.mean is None else f"{column.mean:.6g}",
-        values,
-    ]
-    return f"|{'|'.join(cells)}|"
-
-
-def _type_name(column: ColumnProfile) -> str:
-    if column.arrow_type.startswith("dictionary<"):
-        return "category"
-    return _TYPE_NAMES.get(column.arrow_type) or _cell(column.arrow_type, _NAME_CHARACTERS)
-
-
-def _distinct(column: ColumnProfile) -> str:
-    if column.distinct_count is None:
-        return "?"
-    return "unique" if column.is_unique else str(column.distinct_count)
-
-
-def _range(column: ColumnProfile) -> str:
-    if column.minimum is None:
-        return ""
-    least, greatest = (_cell(_shown(value), _VALUE_CHARACTERS) for value in (column.minimum, column.maximum))
-    return least if least == greatest else f"{least} to {greatest}"
-
-
-def _top_values(column: ColumnProfile) -> str:
-    shown = [f"{_cell(_shown(value), _VALUE_CHARACTERS)}: {count}" for value, count in column.top_values[:_TOP_VALUES]]
-    rest = (column.distinct_count or 0) - len(shown)
-    return ", ".join(shown) + (f", {rest} more" if shown and rest > 0 else "")
+    return ["Lines look like:", *_fenced([one_line(f"{shape} ({count})") for shape, count in profile.line_shapes[:3]])]
 
 
 def _rows_text(profile: SampleProfile, names: list[str], limit: int, budget: int) -> list[str]:
@@ -163,10 +158,10 @@ def _rows_text(profile: SampleProfile, names: list[str], limit: int, budget: int
     if not rows:
         return []
     lines, left = [_csv_line(names)], budget - 80
-    left -= len(lines[0])
+    left -= token_cost(lines[0])
     for row in rows:
-        line = _csv_line([_shown(row.get(name)) for name in names])
-        left -= len(line) + 1
+        line = _csv_line([shown_value(row.get(name)) for name in names])
+        left -= token_cost(line) + 1
         if left < 0 and len(lines) > 1:
             break
         lines.append(line)
@@ -177,7 +172,7 @@ def _rows_text(profile: SampleProfile, names: list[str], limit: int, budget: int
 
 def _csv_line(values: Sequence[str]) -> str:
     target = io.StringIO()
-    csv.writer(target, lineterminator="").writerow([shorten(_one_line(value), _VALUE_CHARACTERS) for value in values])
+    csv.writer(target, lineterminator="").writerow([shorten(one_line(value), VALUE_CHARACTERS) for value in values])
     return target.getvalue()
 
 
@@ -186,18 +181,3 @@ def _fenced(lines: list[str]) -> list[str]:
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence, *lines, fence]
-
-
-def _shown(value: JsonValue) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _cell(text: str, limit: int) -> str:
-    return shorten(_one_line(text), limit).replace("|", "\\|")
-
-
-def _one_line(text: str) -> str:
-    """The text without anything that breaks a line or cannot be seen."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -126,11 +124,3 @@ def _commonest(counted: Counter[str], limit: int) -> tuple[tuple[str, int], ...]
     """By count, equal ones by name; none that does not occur."""
     found = sorted(((name, count) for name, count in counted.items() if count), key=lambda pair: (-pair[1], pair[0]))
     return tuple(found[:limit])
-
-
-def is_mixed(profile: TextProfile) -> bool:
-    """Whether the texts read as several kinds, of which one alone would be a type of its own."""
-    kinds: dict[str, Any] = dict(profile.kinds)
-    if kinds.keys() <= {"whole number", "number"} or kinds.keys() <= _DATED:
-        return False
-    return len(kinds) > 1 and bool(re.search("number|date|stamp", " ".join(kinds)))

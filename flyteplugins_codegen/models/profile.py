@@ -31,6 +31,12 @@ class TextProfile(Value):
     kinds: tuple[tuple[str, int], ...] = ()
     formats: tuple[tuple[str, int], ...] = ()
 
+    @property
+    def is_mixed(self) -> bool:
+        """Whether some texts read as numbers, dates or truth values, and some as something else."""
+        kinds = {kind for kind, _ in self.kinds}
+        return len(kinds) > 1 and not (kinds <= {"whole number", "number"} or kinds <= {"date", "time stamp"})
+
 
 class ColumnProfile(Value):
     """One column over the whole sample. `arrow_type` is the name of its Arrow type.
