@@ -22,13 +22,16 @@ from flyteplugins_codegen import (
     CommandLineExecutor,
     ImageConfig,
     ModelConfig,
+    PassAssertionFilter,
     content_str,
     create_virtual_env,
+    eval_function_completions,
     execute_code,
     extract_blocks,
     extract_code,
     generate_assertions,
     generate_code,
+    implement,
     improve_code,
     improve_function,
     run_code,
@@ -150,3 +153,15 @@ async def run_code_of_a_model(reply: str) -> None:
     result = executor.execute_code_blocks([*extract_blocks(reply), ("sh", "ls")])
     assert_type(result, CommandLineCodeResult)
     assert_type((await executor.execute_code_blocks.aio(extract_blocks(reply))).code_file, str | None)
+
+
+async def implement_a_function(definition: str) -> None:
+    configs = ["openai/gpt-6-luna", {"model": "gpt-6.1-sol", "n": 2}, ModelConfig(model="claude-x")]
+    made = await implement.aio(definition, configs, budget=Budget(max_cost_usd=1), use_docker=False)
+    code, cost, config_index = made
+    assert_type(code, str)
+    assert_type(cost, float | None)
+    assert_type(config_index, int)
+    chosen = PassAssertionFilter(generate_assertions, timeout=0.5)
+    assert_type(chosen.pass_assertions({"definition": definition}, [made.code]), bool)
+    assert_type(eval_function_completions([code], definition, assertions="assert f(1) == 2"), dict[str, Any])

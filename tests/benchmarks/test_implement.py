@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 import pytest
+from model_server import ModelServer
 
 from benchmarks.implement.run import main, render
 from benchmarks.implement.study import Attempt, Way
@@ -43,6 +44,23 @@ def test_the_cascade_asks_the_strong_model_where_the_cheap_one_fails_the_asserti
     # What assertions cannot do: one that is wrong costs money, and a wrong answer that none of them meets is taken.
     assert {task_id for task_id in strong if cheap[task_id]}
     assert {task_id for task_id, is_right in cheap.items() if not is_right} - strong
+
+
+def test_it_asks_the_models_that_it_is_given_and_takes_no_reply_from_earlier_runs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = (
+        "def has_close_elements(numbers, threshold):\n    ordered = sorted(numbers)\n"
+        "    return any(b - a < threshold for a, b in zip(ordered, ordered[1:]))"
+    )
+    asserted = {"assertions": ["assert has_close_elements([1.0, 1.1], 0.5)"]}
+    with ModelServer({"FunctionReply": [{"code": code}], "AssertionsReply": [asserted]}, repeat_last=True) as server:
+        configs = [{"model": model, "base_url": server.url} for model in ("openai/gpt-6-luna", "openai/gpt-6.1-sol")]
+        for _ in range(2):
+            assert main(["--configs", json.dumps(configs), "--problems", "1"]) == 0
+        asked = [call.body["model"] for call in server.calls]
+    assert asked == ["gpt-6-luna", "gpt-6.1-sol", "gpt-6-luna", "gpt-6-luna"] * 2
+    assert "| cascade | 1 of 1 | 100% | 0.0" in capsys.readouterr().out
 
 
 def test_an_unknown_price_is_shown_as_such() -> None:
