@@ -7,6 +7,7 @@
     │   ├── EncodingError       a function that has no name to write it by
     │   ├── DecodingError       a text that names no function that may be read
     │   ├── SampleError         a sample that is missing, empty or not what its name says
+    │   ├── DataError           data that break their schema or a constraint
     │   └── SettingsError       a setting of the agent
     ├── ModelError              talking to a model
     │   ├── UnknownModelError   no provider knows the name; also a ValueError
@@ -64,6 +65,10 @@ class DecodingError(RequestError):
 
 class SampleError(RequestError):
     """A sample is missing, empty, or unreadable as what its name says."""
+
+
+class DataError(RequestError):
+    """A file breaks its schema, or a sample a constraint; the message has column, check, count and first rows."""
 
 
 class SettingsError(RequestError):

@@ -31,7 +31,9 @@ from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.interface import type_name
+from flyteplugins_codegen.models.profile import MaskingReport
 from flyteplugins_codegen.models.report import TestReport
+from flyteplugins_codegen.models.rules import AppliedConstraint
 from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
@@ -92,6 +94,7 @@ class CodeGenEvalResult(Value):
     `success` means: every example and test of the user's passed, the script ran on the samples and left every
     declared output of its type, and the generated tests all passed. `attempt_history` holds every candidate with what
     happened to it; `calls` accounts for every model call, `conversation_history` has every message of every call.
+    `constraints` says what each of them comes to, `masked` what of each sample was replaced before a model saw it.
     """
 
     model_config = ConfigDict(ignored_types=(BothWays,), protected_namespaces=())
@@ -115,6 +118,8 @@ class CodeGenEvalResult(Value):
     data_context: str | None = None
     original_samples: dict[str, SampleFile] = Field(default_factory=dict)
     generated_schemas: dict[str, str] = Field(default_factory=dict)
+    constraints: tuple[AppliedConstraint, ...] = ()
+    masked: dict[str, MaskingReport] = Field(default_factory=dict)
     prompt: str = ""
     settings: Settings
     environment: EnvironmentLock | None = None
@@ -149,6 +154,8 @@ class CodeGenEvalResult(Value):
             data_context=run.context.text or None,
             original_samples={name: _file(sample) for name, sample in samples.items()},
             generated_schemas={name: render_schema(table) for name, table in run.schemas.items()},
+            constraints=run.constraints,
+            masked=run.context.masking,
             prompt=run.request.prompt,
             settings=run.settings,
             environment=last.environment,

@@ -24,10 +24,12 @@ from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.state import RunState, read_calls, sample_paths, write_calls
+from flyteplugins_codegen.models.profile import PrivacyMode
+from flyteplugins_codegen.models.rules import ValidateMode
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
 from flyteplugins_codegen.result import CodeGenEvalResult
-from flyteplugins_codegen.stages import build, context
+from flyteplugins_codegen.stages import build, context, schemas
 from flyteplugins_codegen.stages import repair as repairing
 from flyteplugins_codegen.stages import test as testing
 from flyteplugins_codegen.stages.attempts import without_messages
@@ -49,6 +51,13 @@ def model_secrets(reference: str | None = None) -> list[Secret]:
     if not (group and slash and key):
         raise SettingsError(f"FLYTE_CODEGEN_SECRET={text!r}: write it as group/key, such as openai/OPENAI_API_KEY")
     return [Secret(group=group, key=key, mount_requirement=Secret.MountType.ENV_VAR, env_var=key.upper())]
+
+
+class SchemasInferred(NamedTuple):
+    """The run with its schemas, and the file of what was said about its constraints."""
+
+    state: RunState
+    conversation: FlyteFile
 
 
 class SolutionWritten(NamedTuple):
@@ -91,6 +100,9 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
     base_packages: list[str] | None,
     max_iterations: int,
     max_sample_rows: int,
+    privacy: PrivacyMode,
+    private_columns: list[str] | None,
+    validation: ValidateMode,
     skip_tests: bool,
     timeout_s: float | None,
     cache: CacheMode,
@@ -150,11 +162,15 @@ def extract_context(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     return state.with_run(run.model_copy(update={"context": found}))
 
 
-@task(cache=cached_by_code("data"))
+@task(cache=cached_by_code("data", "llm", "sandbox"), secret_requests=model_secrets())
 @readable_errors
-def infer_schemas(state: RunState) -> RunState:
-    """Infer a Pandera schema for every sample that has columns."""
-    return state.with_run(context.with_schemas(state.run))
+def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInferred:
+    """Infer a schema for every sample that has columns, read the constraints, and hold the samples against them.
+
+    Constraints that our grammar does not know are read by the model.
+    """
+    inferred = run_blocking(schemas.with_schemas(state.run, sample_paths(samples)))
+    return SchemasInferred(state.with_run(inferred.run), write_calls(inferred.calls))
 
 
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
@@ -193,9 +209,9 @@ def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
 
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
 @readable_errors
-def repair(state: RunState) -> Repaired:
+def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Ask the model for the cause and the change."""
-    repaired = run_blocking(repairing.repair(state.run))
+    repaired = run_blocking(repairing.repair(state.run, sample_paths(samples)))
     return Repaired(state.with_run(repaired.run), write_calls(repaired.calls))
 
 

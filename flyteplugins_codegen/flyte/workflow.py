@@ -17,6 +17,8 @@ from flyteplugins_codegen.flyte.nesting import short_working_directory
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
+from flyteplugins_codegen.models.profile import PrivacyMode
+from flyteplugins_codegen.models.rules import ValidateMode
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
 from flyteplugins_codegen.stages.attempts import add_packages
@@ -60,7 +62,7 @@ def _take_next_step(state: RunState, samples: Samples, conversation: Conversatio
     if isinstance(action, Finish):
         return Judged(state, conversation)
     if isinstance(action, Repair):
-        state, said = tasks.repair(state=state)
+        state, said = tasks.repair(state=state, samples=samples)
         conversation = [*conversation, said]
     judged = tasks.run_tests(state=tasks.build_environment(state=state), samples=samples)
     return advance(state=judged, samples=samples, conversation=conversation)
@@ -115,7 +117,9 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         examples=examples,
         tests=tests,
     )
-    profiled = tasks.infer_schemas(state=tasks.extract_context(state=state, samples=samples))
+    profiled, schemas_calls = tasks.infer_schemas(
+        state=tasks.extract_context(state=state, samples=samples), samples=samples
+    )
     solution, solution_calls = tasks.write_solution(state=profiled)
     written_tests, tests_calls = tasks.write_tests(state=profiled)
     judged = begin(
@@ -123,7 +127,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         samples=samples,
         solution=solution,
         tests=written_tests,
-        conversation=[solution_calls, tests_calls],
+        conversation=[schemas_calls, solution_calls, tests_calls],
     )
     result, folder = tasks.finish(
         state=judged.state,
@@ -158,6 +162,9 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     base_packages: list[str] | None = None,
     max_iterations: int = 10,
     max_sample_rows: int = 100,
+    privacy: PrivacyMode = "masked",
+    private_columns: list[str] | None = None,
+    validation: ValidateMode = "strict",
     skip_tests: bool = False,
     timeout_s: float | None = None,
     cache: CacheMode = "auto",
@@ -189,6 +196,9 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         base_packages: distributions that every candidate may import
         max_iterations: how many candidates are tried at most
         max_sample_rows: how many rows of a sample the model sees at most
+        privacy: masked sends rows with personal values replaced, rows sends them as they are, profile sends statistics
+        private_columns: columns whose values are private, each as column or sample.column
+        validation: strict refuses data that breaks its schema, warn says so, off does not look
         skip_tests: ask for no generated tests
         timeout_s: wall seconds that one run of the solution may take
         cache: auto reuses finished work, override does it anew, disable keeps nothing
@@ -204,6 +214,9 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         base_packages=base_packages,
         max_iterations=max_iterations,
         max_sample_rows=max_sample_rows,
+        privacy=privacy,
+        private_columns=private_columns,
+        validation=validation,
         skip_tests=skip_tests,
         timeout_s=timeout_s,
         cache=cache,

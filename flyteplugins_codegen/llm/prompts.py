@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.candidate import Candidate
@@ -44,6 +44,15 @@ The candidate below failed. Find the cause first, then mend it with the smallest
 - `edits`: search/replace pairs for solution.py, or for test_solution.py when error_type is test_error. `search` is \
 copied exactly and occurs once. Instead of edits, `code` or `test_code` may hold the whole file when it is short.
 - The user's examples and tests are right by definition."""
+
+
+CONSTRAINTS_CONTRACT = """\
+Each constraint below is a sentence about tables. Say which conditions on the cells of a column it states, so that \
+they can be checked row by row before a program runs:
+- Only what the sentence says: an open end of a range stays null, nothing is rounded, no list is completed.
+- No rule for what is conditional, about several rows at once, about a program or its output's order, or unclear. \
+A sentence may have several rules, or none.
+- Nulls satisfy every condition but not_null."""
 
 
 def _types(title: str, declared: dict[str, TypeName]) -> list[str]:
@@ -94,6 +103,16 @@ def solution_messages(brief: Brief) -> tuple[Message, ...]:
 def suite_messages(brief: Brief) -> tuple[Message, ...]:
     """Ask for tests from the request and the data, not from the code."""
     return _messages(brief.role, TESTS_CONTRACT, describe_job(brief))
+
+
+def constraints_messages(
+    constraints: Sequence[str], tables: Mapping[str, Mapping[str, str]], role: str | None
+) -> tuple[Message, ...]:
+    """Ask for the rules in sentences; `tables` are columns and their types by table."""
+    listed = [f"{number}. {constraint}" for number, constraint in enumerate(constraints, 1)]
+    described = [f"{table}: {json.dumps(columns, ensure_ascii=False)}" for table, columns in tables.items()]
+    text = "\n".join(["# Constraints", *listed, "# Tables: columns and types", *described])
+    return _messages(role, CONSTRAINTS_CONTRACT, text)
 
 
 def repair_messages(brief: Brief, candidate: Candidate, failure: str) -> tuple[Message, ...]:

@@ -57,3 +57,29 @@ class RepairReply(Reply):
     test_code: str | None = Field(default=None, description="The whole of test_solution.py, or null")
     packages: list[str] = Field(default=[], description="PyPI distributions to add, or to pin anew")
     system_packages: list[str] = Field(default=[], description="Debian packages to add")
+
+
+class RuleReply(Reply):
+    """One condition on the cells of a column."""
+
+    constraint: int = Field(description="The number of the constraint that this is (a part of)")
+    table: str = Field(description="The table, exactly as it is listed")
+    column: str = Field(description="The column, exactly as it is listed")
+    kind: Literal["range", "one_of", "none_of", "matches", "length", "not_null", "unique", "order", "type"] = Field(
+        description="length: of a text, in characters, with minimum and maximum; order: column against other_column"
+    )
+    minimum: str | None = Field(default=None, description="A number, or a date as 2024-01-31; null where it is open")
+    maximum: str | None = Field(default=None, description="As minimum; null where it is open")
+    excludes_minimum: bool = Field(default=False, description="Whether the minimum itself is not allowed")
+    excludes_maximum: bool = Field(default=False, description="Whether the maximum itself is not allowed")
+    values: list[str] = Field(default=[], description="For one_of and none_of")
+    pattern: str | None = Field(default=None, description="For matches: a Python regular expression for the whole text")
+    comparison: Literal["<", "<=", ">", ">=", "==", "!="] | None = Field(default=None, description="For order")
+    other_column: str | None = Field(default=None, description="For order")
+    type: Literal["integer", "number", "boolean", "text", "time"] | None = Field(default=None, description="For type")
+
+
+class ConstraintsReply(Reply):
+    """What of the constraints can be checked on the rows of one table."""
+
+    rules: list[RuleReply] = Field(description="Empty where nothing can be checked so; never a guess")

@@ -7,7 +7,7 @@ from typing import Literal
 from flyteplugins_codegen.models.base import Value
 
 Role = Literal["system", "user", "assistant"]
-Purpose = Literal["solution", "tests", "repair", "code", "improvement", "assertions"]
+Purpose = Literal["constraints", "solution", "tests", "repair", "code", "improvement", "assertions"]
 
 
 class Message(Value):

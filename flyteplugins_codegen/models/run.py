@@ -13,7 +13,7 @@ from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.profile import DataContext
 from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.rules import TableSchema
+from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema
 from flyteplugins_codegen.models.settings import Settings
 
 ActionName = Literal["first_draft", "add_packages", "repair"]
@@ -35,7 +35,10 @@ class Attempt(Value):
 
 
 class Run(Value):
-    """The state that goes round the loop. Small by design: messages of the calls travel beside it."""
+    """The state that goes round the loop. Small by design: messages of the calls travel beside it.
+
+    `schemas` are those of the samples, and of the outputs that a constraint speaks of, by name.
+    """
 
     model_config = ConfigDict(protected_namespaces=())
 
@@ -43,5 +46,6 @@ class Run(Value):
     request: Request
     context: DataContext = DataContext()
     schemas: dict[str, TableSchema] = Field(default_factory=dict)
+    constraints: tuple[AppliedConstraint, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     calls: tuple[ModelCall, ...] = ()

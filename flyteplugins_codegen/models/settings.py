@@ -8,6 +8,9 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.privacy import Privacy
+from flyteplugins_codegen.models.profile import PrivacyMode
+from flyteplugins_codegen.models.rules import ValidateMode
 
 CacheMode = Literal["auto", "override", "disable"]
 SandboxKind = Literal["auto", "bubblewrap", "container", "none"]
@@ -92,6 +95,12 @@ class Settings(Value):
     image_config: ImageConfig | None = None
     max_iterations: int = Field(default=10, ge=1, le=50, description="How many candidates are tried at most")
     max_sample_rows: int = Field(default=100, ge=0, description="How many rows of a sample the model sees at most")
+    privacy: PrivacyMode = Field(default="masked", description="What the model sees of a sample: masked, rows, profile")
+    private_columns: tuple[str, ...] = Field(
+        default=(), description="Columns to mask, each `column` or `sample.column`"
+    )
+    private_rows: int = Field(default=5, ge=2, description="By privacy='profile', rows that a value sent occurs in")
+    validation: ValidateMode = Field(default="strict", description="Data against its schema: strict, warn or off")
     skip_tests: bool = False
     sandbox_retries: int = Field(default=0, ge=0, description="Retries of a sandbox that failed itself, not of a test")
     timeout_s: float | None = Field(default=None, gt=0, description="Wall seconds that one run of a solution may take")
@@ -100,6 +109,11 @@ class Settings(Value):
     cache: CacheMode = "auto"
     sandbox: SandboxKind = "auto"
     record: str | None = Field(default=None, description="File that every reply is recorded to, for `replay:FILE`")
+
+    @property
+    def privacy_rules(self) -> Privacy:
+        """The three settings about privacy as one value."""
+        return Privacy(mode=self.privacy, columns=self.private_columns, min_rows=self.private_rows)
 
     @field_validator("resources", mode="before")
     @classmethod

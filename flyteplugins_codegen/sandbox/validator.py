@@ -84,6 +84,13 @@ def check_table(path: Path, schema: Mapping[str, Any]) -> list[Flaw]:
     return [*lengths.flaws(), *flaws]
 
 
+def read_cells(path: Path, wanted: Callable[[str], bool]) -> Iterator[Mapping[str, Sequence[Cell]]]:
+    """The cells of the wanted columns, chunk by chunk; a null is None. Raises as `check_table`."""
+    for chunk in _open(path, None, _RowLengths()).chunks:
+        kept = {name: cells for name, cells in chunk.columns.items() if wanted(name)}
+        yield {name: [None if cell is _ABSENT else cell for cell in cells] for name, cells in kept.items()}
+
+
 def describe(name: str, flaw: Flaw) -> str:
     """One sentence: table, column, check, count, first rows."""
     where = f"{name}: column {flaw.column!r}" if flaw.column else name
@@ -454,7 +461,7 @@ class _RowLengths:
         return [Flaw("", "a row as long as the header", self._row_count, tuple(self._rows))] if self._row_count else []
 
 
-def _open(path: Path, wanted: Sequence[str], lengths: _RowLengths) -> _Table:
+def _open(path: Path, wanted: Sequence[str] | None, lengths: _RowLengths) -> _Table:
     """The columns of the file that are wanted and there, and its rows in chunks; of a folder, of all its parts."""
     if not path.is_dir():
         return _open_file(path, wanted, lengths)
@@ -470,7 +477,7 @@ def _open(path: Path, wanted: Sequence[str], lengths: _RowLengths) -> _Table:
     )
 
 
-def _open_file(path: Path, wanted: Sequence[str], lengths: _RowLengths) -> _Table:
+def _open_file(path: Path, wanted: Sequence[str] | None, lengths: _RowLengths) -> _Table:
     with path.open("rb") as file:
         mark = file.read(8)
     if mark.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):
@@ -546,15 +553,15 @@ def _texts(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> It
             yield line
 
 
-def _open_delimited(lines: Iterator[str], start: str, wanted: Sequence[str], lengths: _RowLengths) -> _Table:
-    delimiter = _delimiter(start, set(wanted))
+def _open_delimited(lines: Iterator[str], start: str, wanted: Sequence[str] | None, lengths: _RowLengths) -> _Table:
+    delimiter = _delimiter(start, set(wanted or ()))
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_LINE_CHARS))
     reader = csv.reader(
         (line.lstrip("\ufeff") if first else line for first, line in _marked(lines)), delimiter=delimiter
     )
     rows = (row for row in reader if row)
     header = _unique_names(next(rows, []))
-    places = {name: position for position, name in enumerate(header) if name in set(wanted)}
+    places = {name: position for position, name in enumerate(header) if wanted is None or name in wanted}
     return _Table(list(places), set(header), _text_chunks(rows, len(header), places, lengths))
 
 
@@ -609,15 +616,18 @@ def _rows(rows: Iterator[list[str]]) -> list[list[str]]:
         raise UnreadableError(f"it cannot be read as delimited text ({error})") from error
 
 
-def _open_json(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str, wanted: Sequence[str]) -> _Table:
+def _open_json(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str, wanted: Sequence[str] | None) -> _Table:
     present = set[str]()
-    return _Table(list(wanted), present, _json_chunks(_records(path, opener, encoding), wanted, present))
+    return _Table(list(wanted or ()), present, _json_chunks(_records(path, opener, encoding), wanted, present))
 
 
-def _json_chunks(records: Iterator[dict[str, Any]], wanted: Sequence[str], present: set[str]) -> Iterator[_Chunk]:
+def _json_chunks(
+    records: Iterator[dict[str, Any]], wanted: Sequence[str] | None, present: set[str]
+) -> Iterator[_Chunk]:
     while chunk := list(itertools.islice(records, _CHUNK_ROWS)):
         present.update(*chunk)
-        yield _Chunk({name: _told_apart([_plain(record.get(name)) for record in chunk]) for name in wanted})
+        names = present if wanted is None else wanted
+        yield _Chunk({name: _told_apart([_plain(record.get(name)) for record in chunk]) for name in names})
 
 
 def _told_apart(cells: list[Cell]) -> list[Cell]:
@@ -666,7 +676,7 @@ def _plain(value: Any) -> Cell:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _open_arrow(path: Path, mark: bytes, wanted: Sequence[str]) -> _Table:
+def _open_arrow(path: Path, mark: bytes, wanted: Sequence[str] | None) -> _Table:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -675,7 +685,7 @@ def _open_arrow(path: Path, mark: bytes, wanted: Sequence[str]) -> _Table:
     try:
         if mark.startswith(b"PAR1"):
             parquet = pq.ParquetFile(path)
-            names = [name for name in parquet.schema_arrow.names if name in set(wanted)]
+            names = [name for name in parquet.schema_arrow.names if wanted is None or name in wanted]
             return _Table(
                 names, set(names), map(_arrow_chunk, parquet.iter_batches(batch_size=_CHUNK_ROWS, columns=names))
             )
@@ -683,7 +693,7 @@ def _open_arrow(path: Path, mark: bytes, wanted: Sequence[str]) -> _Table:
         batches = (
             (reader.get_batch(at) for at in range(reader.num_record_batches)) if mark[:1] == b"A" else iter(reader)
         )
-        names = [name for name in reader.schema.names if name in set(wanted)]
+        names = [name for name in reader.schema.names if wanted is None or name in wanted]
         return _Table(names, set(reader.schema.names), (_arrow_chunk(batch.select(names)) for batch in batches))
     except (pa.ArrowException, OSError) as error:
         raise UnreadableError(f"{path} cannot be read ({error})") from error

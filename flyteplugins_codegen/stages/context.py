@@ -1,4 +1,4 @@
-"""Stages `extract_context` and `infer_schemas`: what the data looks like, and what must stay true of it."""
+"""Stage `extract_context`: what the data looks like."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from pathlib import Path
 
 from flyteplugins_codegen.data.context import build_context
 from flyteplugins_codegen.data.profile import profile_sample
-from flyteplugins_codegen.data.schemas import infer_schema
 from flyteplugins_codegen.models.profile import DataContext
 from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.rules import TableSchema
-from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.stages.privacy import masked_context
 from flyteplugins_codegen.stages.progress import stage
@@ -46,18 +43,3 @@ def extract_context(settings: Settings, request: Request, samples: Mapping[str, 
 
 def _told(name: str, row_count: int | None) -> str:
     return f"{name}: {row_count:,} rows" if row_count is not None else name
-
-
-def with_schemas(run: Run) -> Run:
-    """The run with its schemas. The profiles that they come from have no further use, and do not go round the loop."""
-    schemas = infer_schemas(run.context)
-    return run.model_copy(update={"schemas": schemas, "context": run.context.model_copy(update={"samples": {}})})
-
-
-def infer_schemas(context: DataContext) -> dict[str, TableSchema]:
-    """Schemas by sample name; samples without columns have none."""
-    with stage("infer schemas") as note:
-        schemas = {sample.name: infer_schema(sample) for sample in context.samples.values()}
-        found = {name: schema for name, schema in schemas.items() if schema}
-        note.detail = f"{len(found)} schema{'' if len(found) == 1 else 's'}"
-        return found

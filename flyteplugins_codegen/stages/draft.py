@@ -18,6 +18,7 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
+from flyteplugins_codegen.stages.privacy import without_keys
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.store import ContentStore
 
@@ -51,7 +52,7 @@ async def write_solution(settings: Settings, request: Request, context: DataCont
         ModelError: see its subclasses; the usage of replies that could not be used is in `.calls`.
     """
     with stage("write solution") as note:
-        messages = solution_messages(brief_of(settings, request, context))
+        messages = without_keys(solution_messages(brief_of(settings, request, context)), request)
         model = open_model(settings, store=ContentStore())
         answer = await ask(model, build_request("solution", messages, SolutionReply, settings), SolutionReply)
         reply = answer.value
@@ -76,7 +77,7 @@ async def write_tests(settings: Settings, request: Request, context: DataContext
     if settings.skip_tests:
         return TestsDraft(tests=None)
     with stage("write tests") as note:
-        messages = suite_messages(brief_of(settings, request, context))
+        messages = without_keys(suite_messages(brief_of(settings, request, context)), request)
         model = open_model(settings, store=ContentStore())
         answer = await ask(model, build_request("tests", messages, TestsReply, settings), TestsReply)
         tests = unfence(answer.value.test_code)

@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages.attempts import add_packages
 from flyteplugins_codegen.stages.build import build_environment
-from flyteplugins_codegen.stages.context import extract_context, with_schemas
+from flyteplugins_codegen.stages.context import extract_context
 from flyteplugins_codegen.stages.draft import with_drafts, write_drafts
 from flyteplugins_codegen.stages.loop import (
     AddPackages,
@@ -23,6 +22,7 @@ from flyteplugins_codegen.stages.loop import (
 )
 from flyteplugins_codegen.stages.prepare import check_sandbox
 from flyteplugins_codegen.stages.repair import repair
+from flyteplugins_codegen.stages.schemas import with_schemas
 from flyteplugins_codegen.stages.test import run_tests
 
 
@@ -37,13 +37,13 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
         asyncio.to_thread(extract_context, run.settings, run.request, samples),
         asyncio.to_thread(check_sandbox, run.settings.sandbox),
     )
-    run = with_schemas(run.model_copy(update={"context": context}))
-    calls: tuple[ModelCall, ...] = ()
+    schemed = await with_schemas(run.model_copy(update={"context": context}), samples)
+    run, calls = schemed.run, schemed.calls
     while not isinstance(action := next_action(run), Finish):
         match action:
             case FirstDraft():
                 solution, tests = await write_drafts(run)
-                run, calls = with_drafts(run, solution, tests), (*solution.calls, *tests.calls)
+                run, calls = with_drafts(run, solution, tests), (*calls, *solution.calls, *tests.calls)
             case BuildEnvironment():
                 run = await asyncio.to_thread(build_environment, run)
             case RunTests():
@@ -51,6 +51,6 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
             case AddPackages():
                 run = add_packages(run, action)
             case _:
-                repaired = await repair(run)
+                repaired = await repair(run, samples)
                 run, calls = repaired.run, calls + repaired.calls
     return Driven(run=run, finish=action, calls=calls)

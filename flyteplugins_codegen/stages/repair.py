@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
@@ -18,6 +22,7 @@ from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.source.edits import apply_edits
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
 from flyteplugins_codegen.stages.draft import brief_of
+from flyteplugins_codegen.stages.privacy import masked_report, masker_for, without_keys
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.store import ContentStore
 
@@ -29,8 +34,10 @@ class Repaired(Value):
     calls: tuple[ModelCall, ...]
 
 
-async def repair(run: Run) -> Repaired:
+async def repair(run: Run, samples: Mapping[str, Path]) -> Repaired:
     """Ask once, and apply the change whole or not at all.
+
+    What failed may quote the samples, which are searched for what the model must not see.
 
     Raises:
         ModelError: see its subclasses; a reply whose edits do not apply is asked for once more, then reported.
@@ -39,9 +46,11 @@ async def repair(run: Run) -> Repaired:
     if last.report is None:
         raise CodegenError(f"attempt {last.number} has not run; there is nothing to repair")
     with stage("repair") as note:
-        failure = describe_failure(last.report)
+        masker = masker_for(run.settings, run.request)
+        report = await asyncio.to_thread(masked_report, last.report, masker, samples)
         brief = brief_of(run.settings, run.request, run.context)
-        messages = repair_messages(brief, last.candidate, failure)
+        asked = repair_messages(brief, last.candidate, describe_failure(report))
+        messages = without_keys(asked, run.request)
         request = build_request("repair", messages, RepairReply, run.settings)
         model = open_model(run.settings, store=ContentStore())
         answer = await ask(model, request, RepairReply, lambda reply: apply_repair(last, reply))

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flyteplugins_codegen.data.privacy.detection import find_personal, find_secrets, is_card_number, is_iban, kind_of
-from flyteplugins_codegen.data.privacy.failures import Cells, mask_failure
+from flyteplugins_codegen.data.privacy.failures import Cells, failure_mask
 from flyteplugins_codegen.data.privacy.fakes import Fakes, masking_key
 from flyteplugins_codegen.data.privacy.masking import Masker, mask_profile
 from flyteplugins_codegen.models.privacy import Privacy
@@ -249,6 +249,10 @@ def test_a_statistical_profile_has_no_value_of_fewer_than_k_rows() -> None:
     assert masked.columns["city"].top_values == (("common", 7),)
     assert masked.columns["city"].text is not None
     assert masked.columns["city"].text.shapes == (("A+", 7),)
+
+
+def mask_failure(text: str, some: list[Cells], hides: Masker) -> str:
+    return failure_mask(text, some, hides)(text)
 
 
 FAILURE = "ValueError: could not convert 'Ada Planted' (98431) of Bonn in line 12, mail ada.planted@firma.de"

@@ -32,8 +32,13 @@ def find_personal(text: str) -> list[Found]:
     return _without_overlaps(_found(text, _PERSONAL))
 
 
+def find_keys(text: str) -> list[Found]:
+    """Only what is surely a secret: a key of a known service, a password in an address."""
+    return _without_overlaps(_found(text, _KEYS))
+
+
 def find_secrets(text: str) -> list[Found]:
-    """Only what looks like a key, a token of a known service or a password in an address."""
+    """Those, and what looks like a key: long, and of random letters and digits."""
     return _without_overlaps(_found(text, _SECRETS))
 
 
@@ -154,10 +159,13 @@ _KNOWN_KEYS = (
     r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?",
     r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----(?:[\s\S]*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY-----|[\s\S]*)",
 )
-_SECRETS: tuple[_Pattern, ...] = (
+_KEYS: tuple[_Pattern, ...] = (
     *(("secret", re.compile(pattern), _always) for pattern in _KNOWN_KEYS),
     ("secret", re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://[^\s:/@]{1,80}:([^\s:/@]{3,})@"), _always),
     ("secret", re.compile(r"\b[Bb]earer\s+([A-Za-z0-9._~+/-]{16,}=*)"), _always),
+)
+_SECRETS: tuple[_Pattern, ...] = (
+    *_KEYS,
     ("secret", re.compile(r"(?<![A-Za-z0-9_+/-])[A-Za-z0-9_+/-]{32,}={0,2}(?![A-Za-z0-9_+/=-])"), _is_random),
 )
 _PHONES = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from flyteplugins_codegen.data.privacy.detection import Kind
@@ -25,24 +25,27 @@ class Cells(NamedTuple):
     values: Sequence[Any]
 
 
-def mask_failure(text: str, cells: Iterable[Cells], masker: Masker) -> str:
-    """The text without private values: those of private columns, and by `profile` those of every column.
+def failure_mask(text: str, cells: Iterable[Cells], masker: Masker) -> Callable[[str], str]:
+    """What takes the private values out of a failure's texts, all of which stand in `text`.
 
-    Values of one or two characters stay: they tell nothing, and stand everywhere. A value that occurs in `min_rows`
-    rows is no secret of `profile`.
+    Those are the values of private columns, and by `profile` of every column, and what is told by its form. Values of
+    one or two characters stay: they tell nothing, and stand everywhere. A value that occurs in `min_rows` rows is no
+    secret of `profile`.
     """
-    text = _MARKS.sub("", text)
     quoted = _Quoted(text, masker)
     if masker.privacy.mode != "rows":
         for some in cells:
             quoted.look_for(some)
-    fakes: list[str] = []
-    for value, fake in quoted.replacements():
-        # Set aside: what a fake looks like is not to be masked once more.
-        text = _pattern(value).sub(chr(_FIRST_MARK + len(fakes)), text)
-        fakes.append(fake)
-    masked = masker.text(text).text
-    return _MARKS.sub(lambda mark: fakes[ord(mark[0]) - _FIRST_MARK], masked)
+    replacements = [(_pattern(value), fake) for value, fake in quoted.replacements()]
+
+    def mask(part: str) -> str:
+        part = _MARKS.sub("", part)
+        for number, (pattern, _) in enumerate(replacements):
+            # Set aside: what a fake looks like is not to be masked once more.
+            part = pattern.sub(chr(_FIRST_MARK + number), part)
+        return _MARKS.sub(lambda mark: replacements[ord(mark[0]) - _FIRST_MARK][1], masker.text(part).text)
+
+    return mask
 
 
 class _Quoted:

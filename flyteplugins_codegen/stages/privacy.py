@@ -1,0 +1,96 @@
+"""What a model hears of a job: personal values and secrets replaced, in the data's context and in what went wrong."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from flyteplugins_codegen.data.context import build_context
+from flyteplugins_codegen.data.privacy.detection import find_keys
+from flyteplugins_codegen.data.privacy.failures import Cells, failure_mask
+from flyteplugins_codegen.data.privacy.fakes import Fakes, masking_key
+from flyteplugins_codegen.data.privacy.masking import Masker, mask_profile
+from flyteplugins_codegen.models.conversation import Message
+from flyteplugins_codegen.models.profile import DataContext
+from flyteplugins_codegen.models.report import TestReport
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.sandbox.validator import UnreadableError, read_cells
+
+# Where reports quote what a program said, and a program what it read.
+_SPOKEN = frozenset({"message", "stderr", "stdout", "traceback", "output"})
+
+
+def masker_for(settings: Settings, request: Request) -> Masker:
+    """The same fakes at every stage of a job and on every machine: their key is what the samples hold."""
+    return Masker(settings.privacy_rules, _fakes(request))
+
+
+def _fakes(request: Request) -> Fakes:
+    return Fakes(masking_key(*sorted(sample.digest for sample in request.samples)))
+
+
+def masked_context(context: DataContext, settings: Settings, request: Request) -> DataContext:
+    """The context with a text that a model may see. The profiles stay as they are: schemas are made of them."""
+    masker = masker_for(settings, request)
+    masked = [mask_profile(profile, masker) for profile in context.samples.values()]
+    text = build_context([profile for profile, _ in masked], settings.max_sample_rows).text
+    return context.model_copy(update={"text": text, "masking": {profile.name: report for profile, report in masked}})
+
+
+def without_keys(messages: tuple[Message, ...], request: Request) -> tuple[Message, ...]:
+    """The messages without what is surely a secret, whoever wrote it: a prompt, a test, a failure."""
+    return tuple(
+        message.model_copy(update={"content": _without_keys(message.content, request)}) for message in messages
+    )
+
+
+def _without_keys(text: str, request: Request) -> str:
+    for start, end, kind in reversed(find_keys(text)):
+        text = f"{text[:start]}{_fakes(request).of(text[start:end], kind)}{text[end:]}"
+    return text
+
+
+def masked_report(report: TestReport, masker: Masker, samples: Mapping[str, Path]) -> TestReport:
+    """The report as a repair may quote it. Samples that cannot be read again leave only the kinds of what failed."""
+    plain = report.model_dump(mode="json")
+    try:
+        mask = failure_mask("\n".join(_spoken(plain)), _cells(samples, masker), masker)
+    except (UnreadableError, OSError):
+        mask = _withheld
+    return TestReport.model_validate(_masked(plain, mask))
+
+
+def _withheld(text: str) -> str:
+    return "(left out: the samples cannot be searched for what is private)" if text else text
+
+
+def _cells(samples: Mapping[str, Path], masker: Masker) -> Iterator[Cells]:
+    for sample, path in samples.items():
+        for chunk in read_cells(path, functools.partial(_is_searched, masker, sample)):
+            yield from (Cells(sample, column, values) for column, values in chunk.items())
+
+
+def _is_searched(masker: Masker, sample: str, column: str) -> bool:
+    return masker.privacy.mode == "profile" or masker.column_kind(sample, column) is not None
+
+
+def _spoken(value: Any, name: str = "") -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _spoken(item, key)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _spoken(item, name)
+    elif isinstance(value, str) and name in _SPOKEN:
+        yield value
+
+
+def _masked(value: Any, mask: Callable[[str], str], name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: _masked(item, mask, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_masked(item, mask, name) for item in value]
+    return mask(value) if isinstance(value, str) and name in _SPOKEN else value
