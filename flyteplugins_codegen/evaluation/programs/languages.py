@@ -55,6 +55,8 @@ _COMPILED: Final[dict[str, Way]] = {
         run=(_PROGRAM,),
     ),
 }
+# What only reads a program, and refuses one that is none; of TypeScript nothing does.
+_READING: Final[Mapping[str, str]] = {"bash": "-n", "javascript": "--check"}
 _INTERPRETED: Final = ("bash", "javascript", "typescript")
 LANGUAGES_OF_PROGRAMS: Final = tuple(sorted((*_COMPILED, *_INTERPRETED)))
 """The languages, besides Python, that problems may be in."""
@@ -74,7 +76,13 @@ def ways_to_run(language: str, *, in_container: bool = False) -> tuple[Way, ...]
     if language in _COMPILED:
         return (_COMPILED[language],)
     return tuple(
-        Way(check=each.check, run=(*each.command, "{main}"), inputs=each.inputs, env=each.env)
+        Way(
+            check=each.check,
+            build=(*each.command, _READING[language], "{main}") if language in _READING else (),
+            run=(*each.command, "{main}"),
+            inputs=each.inputs,
+            env=each.env,
+        )
         for each in candidates(language, in_container=in_container)
     )
 

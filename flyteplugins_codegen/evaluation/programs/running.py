@@ -159,7 +159,7 @@ def _cause(run: ProgramRun, records: Sequence[dict[str, Any]], cases: Sequence[d
     """The first failure of which the report tells."""
     rejected = next((each["said"] for each in records if each["kind"] == "rejected"), None)
     if rejected is not None:
-        return Cause(kind="syntax_error", message=failure_text(f"it was not built: {rejected}"))
+        return Cause(kind="syntax_error", message=failure_text(f"it is refused: {rejected}"))
     return next((cause for index, case in enumerate(cases) if (cause := _of_case(run, index, case))), None)
 
 
