@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
@@ -30,9 +31,10 @@ async def eval_function_completions(  # noqa: PLR0913, PLR0917 - the signature o
 ) -> dict[str, Any]:
     """Judge the responses for a function, or choose the one that passes the assertions, as AutoGen 0.2 and FLAML do.
 
-    Each response runs in a sandbox with the standard library, all at once, and is judged there by values from another
-    process. A response is the whole function, its body alone, or a chat's reply that holds one of them; the
-    definition's imports and helper functions are there for it. No argument is changed. Also `.aio`.
+    Each response runs in a sandbox, all at once, and is judged there by values from another process. A response is the
+    whole function, its body alone, or a chat's reply that holds one of them; the definition's imports and helper
+    functions are there for it. What the definition, the test and assertions given as text import is installed; what a
+    response alone imports is not. No argument is changed. Also `.aio`.
 
     Args:
         responses: What models answered.
@@ -55,13 +57,15 @@ async def eval_function_completions(  # noqa: PLR0913, PLR0917 - the signature o
     Raises:
         RequestError: an argument is not possible, such as a definition without a function; nothing has run.
         ModelError: the assertions could not be made.
+        EnvironmentBuildError: what the definition or the test imports cannot be installed.
         SandboxError: the sandbox failed, which is no verdict on any response.
     """
     function = read_definition(definition, entry_point)
     programs = [complete_definition(function, response) for response in _read_responses(responses)]
-    bench = read_bench(timeout, use_docker)
     if test is not None:
         require_check(test)
+    given = [text for text in (function.source, test, assertions) if isinstance(text, str)]
+    bench = replace(read_bench(timeout, use_docker), sources=tuple(given))
     if assertions is None:
         return _success_of_all(await _test(bench, programs, function, test))
     source, cost = await source_of(assertions, definition) if programs or not callable(assertions) else (None, 0.0)

@@ -36,7 +36,8 @@ from flyteplugins_codegen.toolkit.texts import require_text
 _log = logging.getLogger(__name__)
 _GENERATE: Final = generate_assertions.aio
 _CONTRACT: Final = """\
-Implement the given function in Python 3.10 or later, as its docstring says, with the standard library only.
+Implement the given function in Python 3.10 or later, as its docstring says, with the standard library and what the \
+definition imports.
 - `code` is the whole function with its signature, after the imports and helper functions that it needs.
 - No example of its use, no test, no text around it."""
 
@@ -89,6 +90,7 @@ async def implement(
         RequestError: an argument is not possible, such as a definition without a function; nothing was spent.
         ModelError: a model is unknown or has no key, before anything is spent; or the last one failed, or the budget
             is spent. `calls` are those that asked for the function.
+        EnvironmentBuildError: what the definition imports cannot be installed.
         SandboxError: the sandbox failed.
     """
     function = read_definition(require_text("the definition", definition, "pass a signature with a docstring"))

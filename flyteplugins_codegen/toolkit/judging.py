@@ -9,10 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from flyteplugins_codegen.environment.layers import install
+from flyteplugins_codegen.environment.lock import resolve
+from flyteplugins_codegen.environment.packages import requirements_of
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SandboxError
+from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.models.report import Cause, ValuesReport
 from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.sandbox.values.run import AssertList, CheckFunction, ValuesJob, run_many
+from flyteplugins_codegen.source.imports import third_party_names
 from flyteplugins_codegen.toolkit.running.places import Place, open_place, read_place
 
 _log = logging.getLogger(__name__)
@@ -29,10 +34,15 @@ _DEFAULT_TIMEOUT_S: Final = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Where programs are judged, and how many seconds each of them has."""
+    """Where programs are judged, and how many seconds each of them has.
+
+    What `sources`, the caller's own texts, import is installed there beside the standard library. What a program
+    imports is not: it is a stranger's, and does not decide what is installed.
+    """
 
     place: Place
     timeout_s: float
+    sources: tuple[str, ...] = ()
 
     def judge(
         self, programs: Sequence[str], entry_point: str, checks: AssertList | CheckFunction
@@ -42,6 +52,7 @@ class Bench:
         Raises:
             SandboxError: the sandbox failed for one of them, which is no verdict on it.
             RequestError: the checks are too long to be told.
+            EnvironmentBuildError: what the sources import cannot be installed.
         """
         limits = Limits(wall_s=self.timeout_s, memory_mib=_MEMORY_MIB)
         jobs = {
@@ -55,7 +66,7 @@ class Bench:
 
     def _run(self, jobs: Sequence[ValuesJob]) -> list[ValuesReport]:
         """All side by side; then, a few at a time, those that had no processor for most of their time."""
-        with open_place(self.place, None) as opened:
+        with open_place(self.place, _environment(self.sources)) as opened:
             results = run_many(opened.sandbox, jobs, workers=min(len(jobs), _MAX_WORKERS))
             starved = [number for number, result in enumerate(results) if was_starved(result)]
             if len(jobs) > _PROCESSORS and starved:
@@ -71,6 +82,12 @@ def was_starved(result: ValuesReport | SandboxError) -> bool:
     if isinstance(result, SandboxError) or result.cause is None or result.cause.kind != "timed_out":
         return False
     return _IDLE_SHARE < result.cpu_s / result.wall_s < _BUSY_SHARE
+
+
+def _environment(sources: Sequence[str]) -> InstalledEnvironment | None:
+    imported = {name for source in sources for name in third_party_names(source)}
+    wanted = requirements_of(tuple(sorted(imported)), ())
+    return install(resolve(wanted)) if wanted else None
 
 
 def read_bench(timeout: Any, use_docker: Any) -> Bench:

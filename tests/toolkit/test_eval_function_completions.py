@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SandboxError
+from flyteplugins_codegen.errors import ArgumentTypeError, PackageError, RequestError, SandboxError
 from flyteplugins_codegen.models.report import Cause, ValuesReport
 from flyteplugins_codegen.sandbox.bubblewrap import Bubblewrap
 from flyteplugins_codegen.sandbox.contract import Execution, Job
@@ -115,6 +115,17 @@ def test_no_generated_assertion_is_nothing_to_pass() -> None:
     assert (metrics["index_selected"], metrics["succeed_assertions"]) == (0, False)
 
 
+def test_what_the_definition_imports_is_installed_and_what_a_response_alone_imports_is_not() -> None:
+    definition = "from packaging.version import Version\n\n\ndef newer(a, b):\n    pass\n"
+    assertions = "assert newer('1.10', '1.9')\nassert not newer('1.9', '1.10')"
+    right = "    return Version(a) > Version(b)"
+    unknown = "    import wheel\n    return Version(a) > Version(b)"
+    metrics = eval_function_completions([unknown, right], definition, assertions=assertions)
+    assert (metrics["index_selected"], metrics["succeed_assertions"]) == (1, True)
+    with pytest.raises(PackageError, match="no-such"):
+        eval_function_completions([right], f"import no_such_package_anywhere\n{definition}", assertions=assertions)
+
+
 def test_responses_run_side_by_side() -> None:
     responses = ["    import time\n    time.sleep(20)\n"] * 8 + [RIGHT]
     started = time.perf_counter()
@@ -167,13 +178,18 @@ def test_a_fault_of_the_sandbox_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -
         eval_function_completions([RIGHT], DEFINITION, TEST, use_docker=False)
 
 
-def test_what_cannot_be_judged_by_values_fails_and_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    broken = "def check(candidate):\n    import no_such_module\n    assert candidate([]) == 0\n"
+@pytest.mark.parametrize(
+    "test",
+    [
+        "def check(candidate):\n    assert candidate(object()) == 0\n",
+        "ZERO = nowhere\n\n\ndef check(candidate):\n    assert candidate([]) == ZERO\n",
+    ],
+    ids=["no plain data", "a broken test"],
+)
+def test_what_a_test_is_to_blame_for_fails_and_is_told_in_the_log(test: str, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "flyteplugins_codegen"):
-        by_test = "def check(candidate):\n    assert candidate(object()) == 0\n"
-        assert not eval_function_completions([RIGHT], DEFINITION, by_test)["success"]
-    assert "response 0 fails by what checks it" in caplog.text
-    assert not eval_function_completions([RIGHT], DEFINITION, broken)["success"]
+        assert not eval_function_completions([RIGHT], DEFINITION, test)["success"]
+    assert "response 0 fails by what checks it, not by itself" in caplog.text
 
 
 @pytest.mark.parametrize(
