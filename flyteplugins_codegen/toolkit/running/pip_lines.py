@@ -52,7 +52,7 @@ def take_installs(code: str, language: str, read_file: Callable[[str], str]) -> 
     """
     if language in {"sh", "bash"}:
         pattern, nothing, documents = _IN_SHELL, ": ", _here_documents(code)
-    elif language == "python" and "pip" in code and not is_python(code):
+    elif language == "python" and _IN_PYTHON.search(code) and not is_python(code):
         pattern, nothing, documents = _IN_PYTHON, "pass", frozenset()
     else:
         return Installs(code, ())
