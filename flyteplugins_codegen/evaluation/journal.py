@@ -69,7 +69,7 @@ class Journal:
                 if key is not None:
                     self._places[key] = start, len(line)
                 start += len(line)
-        if count and not self._places and count > 1:
+        if count > 1 and not self._places:
             raise RequestError(f"{self._path} is no journal of an evaluation: none of its {count} lines is a record")
 
     @contextmanager
@@ -84,6 +84,8 @@ class Journal:
 def _open(path: Path) -> int:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():  # a device could be read without end
+            raise RequestError(f"the journal {path} is no file; name one, or one that is to be made")
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise RequestError(f"the journal {path} cannot be written: {error.strerror}; name a file that can") from error

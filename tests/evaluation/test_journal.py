@@ -1,0 +1,128 @@
+"""A run that is killed goes on where it was: what has been judged is not judged again."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from evaluated_samples import COUNT, PROBLEM, SAMPLES, evaluated
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.evaluation.evaluate import evaluate
+from flyteplugins_codegen.evaluation.evaluation import Evaluation
+from flyteplugins_codegen.evaluation.journal import Journal
+from flyteplugins_codegen.evaluation.judging.trials import Verdict
+from flyteplugins_codegen.evaluation.request import DEFAULT_LIMITS
+
+SUPPORT = Path(__file__).parents[1] / "support"
+VERDICTS = [
+    Verdict(outcome="passed", judged_by="values", cpu_s=0.25),
+    Verdict(outcome="wrong_answer", judged_by="suite", reason="assert 1: 'ü\n' == \"\U0001f600\"", attempts=2),
+]
+
+
+def started(journal: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-m", "evaluated_samples", str(journal)], cwd=SUPPORT)
+
+
+def lines(journal: Path) -> list[bytes]:
+    return journal.read_bytes().splitlines() if journal.exists() else []
+
+
+def wait_for(journal: Path, count: int, process: subprocess.Popen[bytes]) -> None:
+    while len(lines(journal)) < count and process.poll() is None:
+        time.sleep(0.005)
+
+
+def without_times(evaluation: Evaluation) -> list[object]:
+    return [replace(end, cpu_s=0, wall_s=0) for end in evaluation.samples]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted() -> Evaluation:
+    return evaluated(None)
+
+
+@pytest.mark.parametrize("count", [COUNT // 2, 1, 17])
+def test_killed_at_any_point_only_what_is_missing_runs(tmp_path: Path, uninterrupted: Evaluation, count: int) -> None:
+    journal = tmp_path / "journal.jsonl"
+    with started(journal) as process:
+        wait_for(journal, count, process)
+        process.kill()
+    before = lines(journal)
+    assert count <= len(before) < COUNT
+    resumed = evaluated(journal)
+    after = lines(journal)
+    assert after[: len(before)] == before
+    keys = Counter(json.loads(line)["key"] for line in after)
+    assert len(keys) == COUNT
+    assert set(keys.values()) == {1}
+    assert without_times(resumed) == without_times(uninterrupted)
+    assert resumed.pass_at_k == uninterrupted.pass_at_k
+    assert evaluated(journal) == resumed
+    assert lines(journal) == after
+
+
+def test_two_runs_may_share_a_journal(tmp_path: Path, uninterrupted: Evaluation) -> None:
+    journal = tmp_path / "journal.jsonl"
+    with started(journal) as first, started(journal) as second:
+        assert (first.wait(), second.wait()) == (0, 0)
+    assert len({json.loads(line)["key"] for line in lines(journal)}) == COUNT
+    count = len(lines(journal))
+    assert without_times(evaluated(journal)) == without_times(uninterrupted)
+    assert len(lines(journal)) == count
+
+
+def test_what_a_verdict_depends_on_is_judged_anew_when_it_changes(tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    few = SAMPLES[:2]
+    for problem in (PROBLEM, PROBLEM, replace(PROBLEM, context="x = 1")):
+        evaluate([problem], few, (1,), journal=journal)
+    assert len(lines(journal)) == 4
+    evaluate([PROBLEM], few, (1,), journal=journal, limits=replace(DEFAULT_LIMITS, memory_mib=512))
+    assert len(lines(journal)) == 6
+
+
+@given(cut=st.integers(0, 10_000), more=st.booleans())
+def test_a_line_that_was_cut_off_is_left_out_and_swallows_nothing(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, *, more: bool
+) -> None:
+    path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
+    kept = Journal(path)
+    for number, verdict in enumerate(VERDICTS):
+        kept.add(bytes([number]) * 16, verdict)
+    kept.close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: cut % (len(whole) + 1)])
+    again = Journal(path)
+    found = [again.get(bytes([number]) * 16) for number in range(2)]
+    count = whole[: cut % (len(whole) + 1)].count(b"\n")
+    assert found == [*VERDICTS[:count], *[None] * (2 - count)]
+    if more:
+        again.add(b"z" * 16, VERDICTS[1])
+    again.close()
+    last = Journal(path)
+    assert last.get(b"z" * 16) == (VERDICTS[1] if more else None)
+    assert [last.get(bytes([number]) * 16) for number in range(2)] == found
+    last.close()
+
+
+def test_a_file_that_is_something_else_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text('{"task_id": "a", "completion": "x"}\n' * 3)
+    with pytest.raises(RequestError, match="is no journal of an evaluation: none of its 3 lines"):
+        evaluate([PROBLEM], SAMPLES, (1,), journal=path)
+    assert path.read_text().count("\n") == 3
+    for place in (tmp_path, "/dev/full"):
+        with pytest.raises(RequestError, match="is no file"):
+            evaluate([PROBLEM], SAMPLES, (1,), journal=place)
+    with pytest.raises(RequestError, match="cannot be written"):
+        evaluate([PROBLEM], SAMPLES, (1,), journal=path / "below")
