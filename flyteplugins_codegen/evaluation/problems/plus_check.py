@@ -130,16 +130,23 @@ def is_as_present(found: Any, expected: Any, _: Tree, __: float) -> bool:
     return is_same(found, expected) if isinstance(found, bool) else expected is (found is not None)
 
 
+def is_number(value: Any) -> bool:
+    """Whether it is one of Python's or numpy's own numbers: an object of the solution's may calculate as it likes."""
+    return isinstance(value, (int, float)) or type(value).__module__ == "numpy"
+
+
 def is_root(found: Any, _: Any, given: Tree, tolerance: float) -> bool:
     """HumanEval 32: any root of the polynomial with these coefficients."""
+    if not is_number(found):
+        return False
     value = sum(factor * found**power for power, factor in enumerate(value_of(given)[0]))
     return bool(abs(value) <= (tolerance or FLOAT_TOLERANCE))
 
 
 def is_surface(found: Any, expected: Any, given: Tree, tolerance: float) -> bool:
     """MBPP 581: the height of a pyramid may be that of its side, or that of its top above the base."""
-    if is_close(found, expected, given, tolerance):
-        return True
+    if is_close(found, expected, given, tolerance) or not is_number(found):
+        return is_same(found, expected)
     base, height = value_of(given)
     side = ((base / 2) ** 2 + height**2) ** 0.5
     return bool(abs(found - round(base**2 + 2 * base * side)) <= tolerance)

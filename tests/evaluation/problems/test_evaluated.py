@@ -11,6 +11,7 @@ import pytest
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.evaluate import evaluate
 from flyteplugins_codegen.evaluation.problems.loading import load_problems
+from flyteplugins_codegen.evaluation.sandboxes import packages_of
 from flyteplugins_codegen.evaluation.values import Problem, Sample
 
 
@@ -55,6 +56,11 @@ PLUS = {
 }
 
 EQUAL_TO_ALL = "class Equal(list):\n    def __eq__(self, other):\n        return True\n"
+NOTHING = (
+    "class Nothing:\n"
+    "    __pow__ = __rmul__ = __mul__ = __add__ = __radd__ = __sub__ = __rsub__ = __abs__ = lambda *_: 0\n"
+    "    __eq__ = __le__ = __lt__ = lambda *_: True\n    __hash__ = lambda _: 2\n"
+)
 OTHERS = [
     ("tuples", "def similar_elements(a, b):\n    return list(set(a) & set(b))", "passed"),
     ("tuples", "def similar_elements(a, b):\n    return {type(a)}", "wrong_answer"),
@@ -69,6 +75,10 @@ OTHERS = [
     ("present", "def check_str(x):\n    return x", "wrong_answer"),
     ("root", "def find_zero(xs):\n    return -2.0", "passed"),
     ("root", "def find_zero(xs):\n    return 1.0", "wrong_answer"),
+    ("root", f"{NOTHING}def find_zero(xs):\n    return Nothing()", "wrong_answer"),
+    ("surface", f"{NOTHING}def surface_Area(b, h):\n    return Nothing()", "wrong_answer"),
+    ("distance", f"{NOTHING}def digit_distance_nums(a, b):\n    return Nothing()", "wrong_answer"),
+    ("tuples", f"{NOTHING}def similar_elements(a, b):\n    return [Nothing()]", "wrong_answer"),
     ("floats", "def thirds(n):\n    return [n * 0.33333333]", "passed"),
     ("floats", "def thirds(n):\n    return [n * 0.333]", "wrong_answer"),
     ("floats", "def thirds(n):\n    return (n / 3, 1)", "wrong_answer"),
@@ -96,6 +106,10 @@ def test_problems_of_evalplus_take_what_its_own_rules_take(problems: dict[str, P
     found = evaluate(problems.values(), samples, k=[1])
     assert found.flaws == (), "every canonical solution passes"
     assert [end.outcome for end in found.samples] == [outcome for *_, outcome in OTHERS]
+
+
+def test_their_tests_ask_for_no_package(problems: dict[str, Problem]) -> None:
+    assert packages_of(problems.values(), ()) == ((), ())
 
 
 def test_a_wrong_answer_is_told_with_its_input_and_what_was_expected(problems: dict[str, Problem]) -> None:
