@@ -88,11 +88,12 @@ def state() -> State:
     return turns, [_listed(folder) for folder in FOLDERS], [_read(table) for table in TABLES]
 
 
-def _listed(folder: str) -> list[str]:
+def _listed(folder: str) -> tuple[int, list[str]]:
+    """What is in a folder, and who may look and write there, which its owner, any solution, can change."""
     try:
-        return sorted(os.listdir(folder))  # noqa: PTH208 - pathlib would cost each start 5 ms
-    except OSError:
-        return []
+        return os.stat(folder).st_mode, sorted(os.listdir(folder))  # noqa: PTH116, PTH208 - pathlib would cost 5 ms
+    except OSError as error:
+        return -(error.errno or 1), []
 
 
 def _read(path: str) -> bytes:
