@@ -99,8 +99,8 @@ async def _test(bench: Bench, programs: Sequence[str], function: FunctionDefinit
 
 
 def _success_of_all(passed: Sequence[bool]) -> dict[str, Any]:
-    failed_share = 1 - sum(passed) / len(passed) if passed else 1.0
-    return {"expected_success": 1 - failed_share ** len(passed) if passed else 0.0, "success": any(passed)}
+    chance = 1 - (1 - sum(passed) / len(passed)) ** len(passed) if passed else 0.0
+    return {"expected_success": chance, "success": any(passed)}
 
 
 async def source_of(assertions: Assertions, definition: str) -> tuple[str, float | None]:
@@ -129,11 +129,9 @@ async def _select(
     checks = AssertList(cases, context=function.source)
     reports = await in_daemon_thread(bench.judge, programs, function.name, checks)
     passing = next((number for number, report in enumerate(reports) if report.passed), None)
-    return (
-        (max(range(len(reports)), key=lambda n: (_passed_cases(reports[n]), n)), False)
-        if passing is None
-        else (passing, True)
-    )
+    if passing is not None:
+        return passing, True
+    return max(range(len(reports)), key=lambda number: (_passed_cases(reports[number]), number)), False
 
 
 def _passed_cases(report: ValuesReport) -> int:
