@@ -40,8 +40,9 @@ class PassAssertionFilter:
             raise RequestError("the context holds no definition; pass {'definition': 'def add(a, b): ...'}")
         texts = response_texts(response)
         metrics = await eval_function_completions.aio(texts, definition, assertions=self._assertions, **self._options)
-        if metrics["assertions"] is not None:
-            self._assertions = metrics["assertions"]
+        if callable(self._assertions) and metrics["assertions"] is not None:
+            made = metrics["assertions"]
+            self._assertions = lambda _: (made, 0.0)  # also where it is empty, so that it is paid for once
         self.cost = add_costs(self.cost, metrics["gen_cost"])
         self.metrics, self.responses = metrics, texts
         return bool(metrics["succeed_assertions"])

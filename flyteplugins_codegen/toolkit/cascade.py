@@ -12,22 +12,28 @@ from typing import Any, Final
 from flyteplugins_codegen.errors import ArgumentTypeError, MissingKeyError, SettingsError
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.toolkit.model_config import ModelConfig, read_config
+from flyteplugins_codegen.toolkit.prompting import fill_template
 
 _MAX_RESPONSES: Final = 64
+_PROBE: Final = "def probe(): ..."
 _OF_THE_STEP: Final = ("n", "prompt", "why")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One model, how many responses it gives, and a prompt of the caller's own, in which `{definition}` is filled in.
+    """One model, how many responses it gives, and a prompt of the caller's own, which `prompt_for` fills in.
 
     `asked_before` counts the responses that earlier steps had from the same model, so that these are others.
     """
 
     config: ModelConfig
     n: int = 1
-    prompt: str | None = None
+    prompt: Any = None
     asked_before: int = 0
+
+    def prompt_for(self, definition: str) -> str | None:
+        """The caller's prompt with the definition in it, None where it is ours. Raises RequestError."""
+        return None if self.prompt is None else fill_template(self.prompt, {"definition": definition})
 
     def configs(self) -> Iterator[ModelConfig]:
         """The configuration of each response."""
@@ -39,11 +45,14 @@ class Step:
 def read_cascade(configs: Any) -> tuple[Step, ...]:
     """The steps of a list of configurations (see `read_config`), which may have `n` and `prompt` too, as AutoGen's do.
 
+    A prompt is text that holds `{definition}`, or a function that makes text of `{"definition": ...}`.
+
     None is the packaged cascade of the first provider that has a key. All are opened once, and nothing is sent.
 
     Raises:
         ArgumentTypeError: what is no list of configurations.
         SettingsError: an empty list, or a value that is not possible.
+        RequestError: a prompt that cannot be filled in.
         UnknownModelError, MissingKeyError: a model that cannot be asked.
     """
     if configs is None:
@@ -97,7 +106,8 @@ def _read_step(entry: Any) -> Step:
     n, prompt = entry.get("n", 1), entry.get("prompt")
     if isinstance(n, bool) or not isinstance(n, int) or not 0 < n <= _MAX_RESPONSES:
         raise SettingsError(f"n={n!r}: the number of responses is from 1 to {_MAX_RESPONSES}")
-    if prompt is not None and (not isinstance(prompt, str) or "{definition}" not in prompt):
-        raise SettingsError(f"prompt={prompt!r:.100}: pass text that holds {{definition}}, or leave it out")
     rest = {name: value for name, value in entry.items() if name not in _OF_THE_STEP}
-    return Step(config=read_config(rest), n=n, prompt=prompt)
+    step = Step(config=read_config(rest), n=n, prompt=prompt)
+    if _PROBE not in (step.prompt_for(_PROBE) or _PROBE):
+        raise SettingsError(f"prompt={prompt!r:.100}: pass text that holds {{definition}}, or leave it out")
+    return step

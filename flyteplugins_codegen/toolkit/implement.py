@@ -143,8 +143,8 @@ class _Asker:
             return error
 
     def _messages(self, step: Step) -> tuple[Message, ...]:
-        task = f"```python\n{self.definition.strip()}\n```"
-        return task_messages(_CONTRACT, step.prompt.replace("{definition}", self.definition) if step.prompt else task)
+        own = step.prompt_for(self.definition)
+        return task_messages(_CONTRACT, f"```python\n{self.definition.strip()}\n```" if own is None else own)
 
 
 async def _make_assertions(asker: _Asker, steps: Sequence[Step], assertions: Assertions) -> tuple[str, float | None]:

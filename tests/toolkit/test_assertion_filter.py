@@ -47,6 +47,13 @@ async def test_assertions_are_made_once_and_their_cost_is_kept(cost: float | Non
     assert judge.cost == cost
 
 
+def test_making_no_assertion_is_paid_for_once_too() -> None:
+    judge = PassAssertionFilter(lambda _: ("", 0.5))
+    assert not judge.pass_assertions(CONTEXT, RIGHT)
+    assert not judge.pass_assertions(CONTEXT, RIGHT)
+    assert judge.cost == 0.5
+
+
 CHOICES = [{"message": {"content": WRONG}}, {"text": RIGHT}, {"message": {"content": None}}]
 
 

@@ -147,9 +147,10 @@ def test_an_unknown_price_makes_the_cost_unknown(serve: Callable[..., ModelServe
     assert implement(DEFINITION, configs(server, "openai/mine")).cost is None
 
 
-def test_a_prompt_of_ones_own_is_filled_in(serve: Callable[..., ModelServer]) -> None:
+@pytest.mark.parametrize("prompt", ["# Python 3{definition}", lambda context: "# Python 3" + context["definition"]])
+def test_a_prompt_of_ones_own_is_filled_in(serve: Callable[..., ModelServer], prompt: Any) -> None:
     server = serve(RIGHT)
-    implement(DEFINITION, configs(server, CHEAP, prompt="# Python 3{definition}"))
+    implement(DEFINITION, configs(server, CHEAP, prompt=prompt))
     assert server.calls[0].body["messages"][-1]["content"] == f"# Python 3{DEFINITION}"
 
 
@@ -165,6 +166,8 @@ def test_a_prompt_of_ones_own_is_filled_in(serve: Callable[..., ModelServer]) ->
         ({"configs": [{"model": CHEAP, "n": 0}]}, SettingsError, "n=0"),
         ({"configs": [{"model": CHEAP, "n": True}]}, SettingsError, "n=True"),
         ({"configs": [{"model": CHEAP, "prompt": "Write."}]}, SettingsError, "holds {definition}"),
+        ({"configs": [{"model": CHEAP, "prompt": "{other}"}]}, RequestError, "the prompt cannot be filled in"),
+        ({"configs": [{"model": CHEAP, "prompt": 3}]}, ArgumentTypeError, "the prompt is int"),
         ({"definition": "x = 1"}, RequestError, "holds no function"),
         ({"definition": ""}, RequestError, "the definition is empty"),
         ({"definition": "def f():\0"}, RequestError, "NUL"),
