@@ -76,6 +76,10 @@ def test_what_is_no_utf_8_is_replaced() -> None:
     assert execute_code("import os; os.write(1, b'a\\xff'); os.write(2, b'\\xfeb')") == (0, "a\ufffd\ufffdb", None)
 
 
+def test_words_that_begin_as_our_own_mark_does_are_told_as_they_are() -> None:
+    assert execute_code("import os; os.write(2, b'\\0\\0x')") == (0, "\0\0x", None)
+
+
 @pytest.mark.parametrize(("code", "exit_code"), [("import os; os.kill(os.getpid(), 11)", 139), ("1/0", 1)])
 def test_a_bad_end_is_told_as_a_shell_would(code: str, exit_code: int) -> None:
     assert run_code(code).exit_code == exit_code
@@ -190,17 +194,25 @@ def test_a_missing_interpreter_is_told_with_what_to_install(tmp_path, monkeypatc
 def test_an_interpreter_that_does_not_work_in_the_sandbox_is_told_with_its_reason(tmp_path, monkeypatch) -> None:
     stand_in(tmp_path, "pwsh", "echo 'no such option' >&2; exit 9")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with pytest.raises(MissingInterpreterError, match="/var/inputs/pwsh/pwsh: no such option"):
+    with pytest.raises(MissingInterpreterError, match="/var/inputs/pwsh: no such option"):
         execute_code("1", lang="powershell")
 
 
-def test_an_interpreter_outside_of_the_systems_folders_is_shown_with_what_lies_beside_it(tmp_path, monkeypatch) -> None:
+def test_an_interpreter_in_a_folder_of_its_own_is_shown_with_that_folder(tmp_path, monkeypatch) -> None:
     program = 'echo "$@"; cat "$(dirname "$0")/beside"; cat "$4" 2>/dev/null; true'
     stand_in(tmp_path, "pwsh", program)
+    (tmp_path / "pwsh.dll").touch()
     (tmp_path / "beside").write_text("beside\n")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     exit_code, logs, _ = execute_code("Write-Output 1", lang="powershell", filename="x.ps1")
     assert (exit_code, logs) == (0, "-NoProfile -NonInteractive -File ./x.ps1\nbeside\nWrite-Output 1")
+
+
+def test_what_lies_beside_an_interpreter_in_no_folder_of_its_own_is_not_shown(tmp_path, monkeypatch) -> None:
+    stand_in(tmp_path, "pwsh", 'ls "$(dirname "$0")"; true')
+    (tmp_path / "beside").write_text("secret")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert execute_code("1", lang="powershell")[1].split() == ["pwsh", "work"]
 
 
 def stand_in(folder: Path, name: str, script: str) -> None:

@@ -82,7 +82,7 @@ def _on_this_machine(program: str) -> Iterator[str]:
 
 
 def _shown(runner: Runner, path: Path) -> Interpreter:
-    if runner.needs_folder:
+    if runner.companion and (path.parent / runner.companion).is_file():
         return _interpreter(runner, f"{INPUTS}/{runner.program}/{path.name}", {runner.program: path.parent})
     return _interpreter(runner, f"{INPUTS}/{runner.program}", {runner.program: path})
 

@@ -15,14 +15,15 @@ from flyteplugins_codegen.source.language_names import language_of, language_of_
 class Runner:
     """One way to run a language: `program options... FILE`, if `program check...` ends well.
 
-    Of a program outside the system's folders, its file is all that it needs, or with `needs_folder` all beside it.
+    Of a program outside the system's folders, its file is all that it needs; where `companion` lies beside it, it is in
+    a folder of its own, and needs all of that.
     """
 
     program: str
     options: tuple[str, ...] = ()
     check: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
-    needs_folder: bool = False
+    companion: str | None = None
 
 
 _STRIP_TYPES = ("--experimental-strip-types", "--disable-warning=ExperimentalWarning")
@@ -39,7 +40,7 @@ RUNNERS: Final[Mapping[str, tuple[Runner, ...]]] = {
             options=("-NoProfile", "-NonInteractive", "-File"),
             check=("-Version",),
             env=_QUIET_POWERSHELL,
-            needs_folder=True,
+            companion="pwsh.dll",
         ),
     ),
     "javascript": (
