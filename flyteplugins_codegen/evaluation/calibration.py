@@ -31,11 +31,14 @@ RunAll: TypeAlias = Callable[[Iterator[Candidate], Callable[[Candidate, Verdict]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How one problem's samples are judged, within which limits, and what the canonical solution took."""
+    """How one problem's samples are judged, within which limits, and what became of the canonical solution.
+
+    `passed` is the verdict on it where that passed, else `flaw` says why not; a problem without one has neither.
+    """
 
     judged_by: JudgedBy
     limits: Limits
-    expected_s: float = 0.0
+    passed: Verdict | None = None
     flaw: Flaw | None = None
 
 
@@ -111,7 +114,7 @@ def _calibration(plan: Plan, candidate: Candidate, verdict: Verdict) -> Calibrat
     cpu_s = _CANONICAL_TIMES * verdict.cpu_s
     wall_s = _WALL_TIMES * _CANONICAL_TIMES * max(verdict.cpu_s, verdict.wall_s / _WALL_TIMES)
     limits = _extended(plan.limits_of(candidate.problem), cpu_s, wall_s)
-    return Calibration(judged_by=verdict.judged_by, limits=limits, expected_s=verdict.cpu_s)
+    return Calibration(judged_by=verdict.judged_by, limits=limits, passed=verdict)
 
 
 def _extended(limits: Limits, cpu_s: float, wall_s: float) -> Limits:

@@ -22,8 +22,9 @@ _FORM: Final = 1  # of what is made of a judge's report
 
 
 def problem_key(problem: Problem, *, judge: str, limits: Limits, packages: tuple[str, ...]) -> bytes:
-    """What the verdicts on one problem depend on beside the program."""
-    parts = [problem.task_id, problem.entry_point, problem.context, problem.prompt, problem.language, judge]
+    """What the verdicts on one problem depend on beside the program; by its canonical solution, how it is judged."""
+    texts = [problem.entry_point, problem.context, problem.prompt, problem.canonical_solution, problem.language]
+    parts = [problem.task_id, *texts, judge]
     used = asdict(problem.limits or limits)
     told = digest(parts, used, list(packages), _tests_bytes(problem.tests), judge_version())
     return bytes.fromhex(told)

@@ -103,15 +103,23 @@ class _Drawing:
                 self._alike.setdefault(key, []).append((index, sample.sample_id))
             else:
                 self._ids[key] = index, sample.sample_id
-                calibration = self.calibrations[problem.task_id]
-                yield Candidate(
-                    key=key,
-                    problem=problem,
-                    program=program,
-                    judged_by=calibration.judged_by,
-                    limits=calibration.limits,
-                    expected_s=calibration.expected_s,
-                )
+                yield from self._unless_known(key, problem, program)
+
+    def _unless_known(self, key: bytes, problem: Problem, program: str) -> Iterator[Candidate]:
+        """The candidate, unless it is the canonical solution, whose verdict is there."""
+        calibration = self.calibrations[problem.task_id]
+        candidate = Candidate(
+            key=key,
+            problem=problem,
+            program=program,
+            judged_by=calibration.judged_by,
+            limits=calibration.limits,
+            expected_s=calibration.passed.cpu_s if calibration.passed else 0.0,
+        )
+        if calibration.passed and program == problem.canonical_solution:
+            self.tell(candidate, calibration.passed)
+        else:
+            yield candidate
 
     def tell(self, candidate: Candidate, verdict: Verdict) -> None:
         """Note how a sample ended, and those that are like it."""

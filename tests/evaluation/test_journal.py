@@ -81,6 +81,15 @@ def test_two_runs_may_share_a_journal(tmp_path: Path, uninterrupted: Evaluation)
     assert len(lines(journal)) == count
 
 
+def test_the_canonical_solution_is_run_once_be_it_a_sample_or_not(tmp_path: Path) -> None:
+    journal, problem = tmp_path / "journal.jsonl", replace(PROBLEM, canonical_solution=SAMPLES[0].solution)
+    for _ in range(2):
+        found = evaluate([problem], SAMPLES[:1], (1,), journal=journal)
+        assert found.pass_at_k == {1: 1.0}
+        assert found.samples[0].cpu_s > 0
+        assert len(lines(journal)) == 1
+
+
 def test_what_a_verdict_depends_on_is_judged_anew_when_it_changes(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     few = SAMPLES[:2]
