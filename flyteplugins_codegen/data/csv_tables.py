@@ -21,6 +21,8 @@ T = TypeVar("T")
 _BLOCK_BYTES = 2 << 20
 _MOST_HEADER_BYTES = 4 << 20
 _MOST_RESTARTS = 16
+_LINE_END = "\n"
+_MOST_LINES_OF_A_TEXT = 50
 _MOST_NAMES_IN_NOTE = 10
 # What `pandas.read_csv` takes for a missing value, so that both count the same nulls.
 # fmt: off
@@ -154,6 +156,8 @@ def _open_table(reading: _Reading) -> Table:
         notes.append(f"not numbers or dates throughout, so read as text: {shown}{more}")
     ragged, skipped = _RaggedRows(), list[int]()
     reader = _open_reader(reading.layouts[0], reading.types, ragged)
+    if any(pa.types.is_binary(field.type) for field in reader.schema):
+        raise _NotUtf8Error
     batches = _batches(reading, reader, ragged, (notes, skipped))
     return Table(reader.schema, batches, notes, skipped)
 
@@ -200,9 +204,11 @@ def _batches(
     for layout in reading.layouts:
         opened = reader if layout is reading.layouts[0] else _open_reader(layout, types, ragged)
         try:
+            batch = None
             for batch in opened:
                 row_count += batch.num_rows
                 yield _of_schema(batch, reader.schema)
+            notes += _notes_on_end(batch)
         except (pa.ArrowInvalid, UnicodeError) as error:
             raise _fault(layout, error) from error
     layout = reading.layouts[0]
@@ -219,6 +225,17 @@ def _of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         if batch.schema.field(position).type != field.type:
             raise _TypeTooNarrowError(position, "null")
     return batch
+
+
+def _notes_on_end(batch: pa.RecordBatch | None) -> list[str]:
+    """A quote that is never closed makes one text of all lines that follow: the last one of the file."""
+    last = [] if batch is None or not batch.num_rows else batch.slice(batch.num_rows - 1).to_pylist()
+    return [
+        f"the last text of column {name!r} holds {text.count(_LINE_END)} line ends: a quote before it is never closed"
+        for row in last
+        for name, text in row.items()
+        if isinstance(text, str) and text.count(_LINE_END) > _MOST_LINES_OF_A_TEXT
+    ]
 
 
 def _ragged_text(layout: _Layout, ragged: _RaggedRows) -> str:

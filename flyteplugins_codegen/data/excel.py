@@ -99,10 +99,10 @@ def _records(rows: list[list[Any]], names: list[str]) -> Iterator[dict[str, Any]
 def _value(cell: Any) -> Any:
     if cell == "":
         return None
-    if isinstance(cell, dt.datetime | dt.date | dt.time):
+    if isinstance(cell, dt.time):
         return cell.isoformat()
     if isinstance(cell, dt.timedelta):
         return cell.total_seconds()
     if isinstance(cell, float) and cell.is_integer():
         return int(cell)
-    return cell if isinstance(cell, str | int | float | bool) else json.dumps(cell, default=str)
+    return cell if isinstance(cell, str | int | float | bool | dt.date) else json.dumps(cell, default=str)

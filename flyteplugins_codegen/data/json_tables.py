@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import io
 import json
 import math
@@ -21,8 +22,23 @@ _BATCH_ROWS = 8192
 _CHUNK_CHARACTERS = 1 << 18
 _MOST_CHARACTERS_OF_AN_ELEMENT = 64 << 20
 _MOST_COLUMNS = 10_000
-_KINDS = {bool: "bool", int: "int", float: "float", str: "text", list: "list", dict: "object"}
-_TYPES = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string()}
+_KINDS = {
+    bool: "bool",
+    int: "int",
+    float: "float",
+    str: "text",
+    list: "list",
+    dict: "object",
+    dt.date: "time stamp",
+    dt.datetime: "time stamp",
+}
+_TYPES = {
+    "bool": pa.bool_(),
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "text": pa.string(),
+    "time stamp": pa.timestamp("us"),
+}
 _REMEDY = "repair the file, or pass the right one"
 
 
@@ -112,6 +128,8 @@ def _storable(record: dict[str, Any], nested: set[str]) -> dict[str, Any]:
 def _storable_value(value: Any, *, is_nested: bool) -> Any:
     if value is None:
         return None
+    if isinstance(value, dt.date):
+        value = value.isoformat()
     if is_nested:
         value = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str) and not value.isascii():

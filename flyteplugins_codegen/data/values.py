@@ -145,6 +145,12 @@ def _iso(array: pa.Array) -> list[JsonValue]:
         # By way of the integers, so that no time zone database is asked: the integers are UTC.
         array = array.cast(pa.int64()).cast(pa.timestamp(array.type.unit))
     texts = array.cast(pa.string()).to_pylist()
+    if any(text is not None and text.startswith("<") for text in texts):
+        # Beyond what a calendar reaches Arrow writes a sentence; the stored number says more.
+        return [
+            None if number is None else f"{number} since 1970"
+            for number in array.cast(stored_type(array.type)).to_pylist()
+        ]
     return [None if text is None else _trimmed(text.replace(" ", "T", 1)) + ("Z" if zone else "") for text in texts]
 
 
