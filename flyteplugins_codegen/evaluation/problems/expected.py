@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +25,8 @@ _CHECK: Final = Path(__file__).with_name("plus_check.py")
 _REFERENCE: Final = Path(__file__).with_name("reference.py")
 _LIMITS: Final = Limits(wall_s=300, memory_mib=4096, output_mib=256, file_mib=256)
 _KIND: Final = "expected-values"
-_FORM: Final = 1
+_FORM: Final = 2
+_log: Final = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,27 +119,36 @@ def _refuse(value: Any) -> Any:
 def _packed(each: Reference, execution: Execution) -> _Packed:
     if execution.status == "sandbox_error":
         raise SandboxError(f"the sandbox failed while it ran a canonical solution: {execution.message}")
-    values = list(_values(each, execution))
     calls = [_line(each, list(call)) for call in each.calls]
-    lines = b"\n".join(b"[%b,%b]" % pair for pair in zip(calls, values, strict=True))
-    return _Packed(text=base64.b64encode(zlib.compress(lines)).decode())
+    pairs = zip(calls, _values(each, execution), strict=True)
+    lines = [b"[%b,%b]" % (call, value) for call, value in pairs if value is not None]
+    if not lines:
+        raise RequestError(f"{each.place}: its canonical solution gives nothing that could be told; leave it out")
+    return _Packed(text=base64.b64encode(zlib.compress(b"\n".join(lines))).decode())
 
 
-def _values(each: Reference, execution: Execution) -> Iterator[bytes]:
+def _values(each: Reference, execution: Execution) -> Iterator[bytes | None]:
+    """What each call gave, None for what is left out."""
     output = execution.outputs.get("values")
     lines = output.read_bytes(output.size_bytes).splitlines() if output else []
-    for line in lines:
-        try:
-            kind, told = plain_data.read_text(line)
-            value = plain_data.write_text(told)
-        except (plain_data.MalformedError, ValueError, TypeError):
-            raise RequestError(f"{each.place}: what its canonical solution gave cannot be read") from None
-        if kind != "value":
-            raise RequestError(f"{each.place}: its canonical solution fails on one of its inputs: {told}")
-        yield value
+    for number, line in enumerate(lines, 1):
+        kind, told = _told(each, line)
+        if kind == "left out":
+            _log.warning("%s: input %d is left out, as what it gives cannot be told: %s", each.place, number, told)
+        elif kind != "value":
+            raise RequestError(f"{each.place}: its canonical solution fails on input {number}: {told}")
+        yield plain_data.write_text(told) if kind == "value" else None
     if len(lines) != len(each.calls):
         ended = f"it ended by {execution.status} after {len(lines)} of {len(each.calls)} inputs"
         raise RequestError(f"{each.place}: its canonical solution gave no answer: {ended}")
+
+
+def _told(each: Reference, line: bytes) -> tuple[str, Any]:
+    try:
+        kind, told = plain_data.read_text(line)
+    except (plain_data.MalformedError, ValueError, TypeError):
+        raise RequestError(f"{each.place}: what its canonical solution gave cannot be read") from None
+    return str(kind), told
 
 
 def _source(each: Reference, packed: _Packed) -> str:

@@ -45,7 +45,7 @@ def _prompt(text: str, example: str) -> str:
 def _entry_point(record: Record, asserts: Sequence[str], code: str) -> str:
     """What every assert calls of what the code defines: first the call that stands furthest out."""
     try:
-        defined = {node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        defined = {name for node in ast.parse(code).body for name in _names(node)}
         called = [list(_calls(ast.parse(text.strip()))) for text in asserts]
     except (SyntaxError, ValueError) as error:
         raise RequestError(f"{record.place}: 'code' or 'test_list' is no Python: {error}") from None
@@ -53,6 +53,14 @@ def _entry_point(record: Record, asserts: Sequence[str], code: str) -> str:
     if not common:
         raise RequestError(f"{record.place}: the asserts call nothing that 'code' defines; {asserts[0]!r:.80}")
     return common[0]
+
+
+def _names(node: ast.stmt) -> list[str]:
+    """The names that a statement of a module gives a meaning, a lambda's too."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def _calls(tree: ast.AST) -> Iterator[str]:

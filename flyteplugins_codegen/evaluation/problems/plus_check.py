@@ -35,18 +35,19 @@ class Cases:
 
     def check(self, candidate: Callable[..., Any]) -> None:
         """Call the candidate with each case. Raises AssertionError for the first that is wrong."""
-        trees = self._trees()
-        for number, (given, wanted) in enumerate(trees, 1):
+        lines = self._lines()
+        for number, line in enumerate(lines, 1):
+            given, wanted = plain_data.read_text(line)
             found = candidate(*value_of(given))
             expected = value_of(wanted)
             if not self._rule(found, expected, given, self._tolerance):
-                fail(number, len(trees), shown(expected))
+                fail(number, len(lines), shown(expected))
 
-    def _trees(self) -> list[tuple[Tree, Tree]]:
+    def _lines(self) -> list[bytes]:
         from binascii import a2b_base64
         from zlib import decompress
 
-        return [plain_data.read_text(line) for line in decompress(a2b_base64(self._packed)).splitlines()]
+        return decompress(a2b_base64(self._packed)).splitlines()
 
 
 def fail(number: int, count: int, expected: str) -> NoReturn:

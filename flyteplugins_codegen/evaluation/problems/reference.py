@@ -2,7 +2,8 @@
 
 Standard library only. On stdin comes one text of plain data: the program, its entry point, and whether only the
 presence of a value counts; then each call's arguments, a line each. What the calls give is written to the output
-`values`, a line each: `["value", tree]`, or, where there is none, `["failed", why]` as the last one.
+`values`, a line each: `["value", tree]`; `["left out", why]` where a value is too large or too deep to be told; or,
+where there is none, `["failed", why]` as the last one.
 """
 
 from __future__ import annotations
@@ -39,9 +40,11 @@ def answer_all(file: BinaryIO, function: Callable[..., Any], calls: list[bytes],
     """Write what each call gives, until one fails."""
     for call in calls:
         value = function(*plain_data.Reader(refuse, []).value(plain_data.read_text(call)))
-        tell(
-            file, ["value", plain_data.Writer(refuse, [], exactly=False).tree(value is not None if presence else value)]
-        )
+        told = value is not None if presence else value
+        try:
+            tell(file, ["value", plain_data.Writer(refuse, [], exactly=False).tree(told)])
+        except plain_data.TooMuchError as error:
+            tell(file, ["left out", str(error)])
 
 
 def tell(file: BinaryIO, record: Tree) -> None:

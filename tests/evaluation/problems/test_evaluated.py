@@ -130,9 +130,9 @@ def test_what_is_expected_is_computed_once_and_kept(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("solution", "told"),
     [
-        ("def f(x):\n    return 1 / x", "its canonical solution fails on one of its inputs: ZeroDivisionError"),
-        ("def f(x):\n    return iter([x])", "fails on one of its inputs: NotPlainError: a value of the type"),
-        ("def g(x):\n    return x", "fails on one of its inputs: KeyError: 'f'"),
+        ("def f(x):\n    return 1 / x", "its canonical solution fails on input 1: ZeroDivisionError"),
+        ("def f(x):\n    return iter([x])", "fails on input 1: NotPlainError: a value of the type"),
+        ("def g(x):\n    return x", "fails on input 1: KeyError: 'f'"),
         ("def f(x):\n    import os; os._exit(0)", "gave no answer: it ended by exited after 0 of 1 inputs"),
     ],
 )
@@ -144,6 +144,19 @@ def test_a_canonical_solution_that_gives_nothing_is_an_error_of_its_line(
         load_problems(path)
     assert str(caught.value).startswith(f"{path}:2: 'Mbpp/700': ")
     assert told in str(caught.value)
+
+
+def test_an_input_whose_value_is_too_large_to_be_told_is_left_out_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    record = plus(700, "f", "def f(n):\n    return 'x' * n", [17_000_000], [3])
+    path = written(tmp_path / "plus.jsonl", record)
+    (problem,) = load_problems(path)
+    assert f"{path}:1: 'Mbpp/700': input 1 is left out" in caplog.text
+    samples = [Sample(task_id="Mbpp/700", solution=f"def f(n):\n    return {text}") for text in ("'xxx'", "''")]
+    assert [end.outcome for end in evaluate([problem], samples, k=[1]).samples] == ["passed", "wrong_answer"]
+    with pytest.raises(RequestError, match="gives nothing that could be told"):
+        load_problems(written(path, {**record, "plus_input": []}))
 
 
 def test_each_form_of_problem_is_judged(tmp_path: Path) -> None:

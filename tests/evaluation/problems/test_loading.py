@@ -99,6 +99,21 @@ def test_the_sanitized_mbpp_is_one_json_array_with_imports(tmp_path: Path) -> No
     assert problem.tests == AssertTests(("assert double(1) == 2",), "import math\nimport re")
 
 
+@pytest.mark.parametrize(
+    ("code", "test", "name"),
+    [
+        ("def a(x):\n    return x\ndef b(x):\n    return x", "assert b(a(1)) == 1", "b"),
+        ("def b(x):\n    return x", "assert set(b((1, 2))) == set((1, 2))", "b"),
+        ("class Pair:\n    pass\ndef b(x):\n    return x", "assert b([Pair(), Pair()]) == 2", "b"),
+        ("b = lambda x: x", "assert not b(0)", "b"),
+        ("def check(n):\n    return n", "assert check(70) == False", "check"),
+    ],
+)
+def test_the_entry_point_of_mbpp_is_what_its_asserts_call(tmp_path: Path, code: str, test: str, name: str) -> None:
+    (problem,) = load_problems(written(tmp_path / "p.jsonl", {**MBPP, "code": code, "test_list": [test]}))
+    assert problem.entry_point == name
+
+
 def test_mbpp_plus_as_hubs_have_it_is_judged_by_all_of_its_inputs(tmp_path: Path) -> None:
     script = "for given, wanted in [(1, 2), (5, 10)]:\n    assert double(given) == wanted"
     (problem,) = load_problems(written(tmp_path / "p.jsonl", {**SANITIZED_MBPP, "test": script}))
