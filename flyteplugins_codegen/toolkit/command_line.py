@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -14,7 +14,9 @@ from flyteplugins_codegen.environment.lock import resolve
 from flyteplugins_codegen.environment.packages import requirements_of
 from flyteplugins_codegen.errors import ArgumentTypeError, MissingInterpreterError, PackageError, RequestError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
+from flyteplugins_codegen.source.blocks import extract_blocks
 from flyteplugins_codegen.source.code_block import CodeBlock
+from flyteplugins_codegen.source.content import content_str
 from flyteplugins_codegen.source.language_names import language_of_file
 from flyteplugins_codegen.syncing import BothWays, in_daemon_thread
 from flyteplugins_codegen.toolkit.code_execution import CodeExecution
@@ -54,13 +56,22 @@ class CommandLineCodeResult:
     executions: tuple[CodeExecution, ...] = ()
 
 
+class BlockExtractor:
+    """Finds blocks by `extract_blocks`, in the way in which AutoGen's agents ask."""
+
+    def extract_code_blocks(self, message: str | Sequence[Mapping[str, Any]] | None) -> list[CodeBlock]:
+        """The blocks of a message. Raises as `content_str` does."""
+        return list(extract_blocks(content_str(message)))
+
+
 class CommandLineExecutor:
     """Runs blocks of code one after the other in one folder, each in a sandbox of its own, and keeps their files.
 
     `work_dir` is made where it is not there; None is a folder that goes with the executor. `timeout` are the seconds
     that each block may take. `environment` is what Python blocks may import: an installed environment, or requirements
     such as `["pandas>=2.2"]`. What blocks ask for by `pip install` is checked by the policy for packages, installed
-    beside it, and stays for later blocks. `use_docker` and `sandbox` are those of `run_code`.
+    beside it, and stays for later blocks. `use_docker` and `sandbox` are those of `run_code`. An agent of AutoGen 0.2
+    takes it as the `executor` of its `code_execution_config`.
 
     Raises ArgumentTypeError, RequestError for arguments that cannot be what they are.
     """
@@ -80,6 +91,15 @@ class CommandLineExecutor:
         read_place(use_docker=use_docker, sandbox=sandbox)
         self._use_docker, self._sandbox = use_docker, sandbox
         self._packages = _Packages(environment)
+
+    @property
+    def code_extractor(self) -> BlockExtractor:
+        """What AutoGen's agents find blocks in messages with."""
+        return BlockExtractor()
+
+    def restart(self) -> None:
+        """Forget the packages that blocks have installed. Their files stay."""
+        self._packages.forget()
 
     @BothWays
     async def execute_code_blocks(self, code_blocks: Iterable[AnyBlock]) -> CommandLineCodeResult:
@@ -158,17 +178,23 @@ class _Packages:
         given = environment is None or isinstance(environment, InstalledEnvironment)
         self._base = environment if isinstance(environment, InstalledEnvironment) else None
         self._requirements = () if given else _read_requirements(environment)
+        self._added: tuple[str, ...] = ()
         self._lock = Lock()
+
+    def forget(self) -> None:
+        """Go back to what there was at first."""
+        with self._lock:
+            self._added = ()
 
     def with_more(self, requirements: Sequence[str]) -> InstalledEnvironment | None:
         """The environment with these added. Raises PackageError; then it is as it was."""
         with self._lock:
-            wanted = tuple(dict.fromkeys((*self._requirements, *requirements)))
-            if not wanted:
+            wanted = tuple(dict.fromkeys((*self._added, *requirements)))
+            if not (wanted or self._requirements):
                 return self._base
-            added = install(resolve(requirements_of((), wanted)))
-            environment = combine(self._base, added) if self._base else added
-            self._requirements = wanted
+            installed = install(resolve(requirements_of((), (*self._requirements, *wanted))))
+            environment = combine(self._base, installed) if self._base else installed
+            self._added = wanted
             return environment
 
 

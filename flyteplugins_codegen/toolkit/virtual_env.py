@@ -130,7 +130,7 @@ def _describe(folder: Path, prompt: str) -> VirtualEnvironment:
         executable=str(python),
         python_dir=str(python.parent),
         python_exe=python.name,
-        inc_path=str(folder / "include"),
+        inc_path=str(folder / "include" / f"python{version}"),
         lib_path=str(folder / "lib" / f"python{version}" / "site-packages"),
         bin_path=str(folder / "bin"),
         bin_name="bin",

@@ -63,6 +63,13 @@ def test_pairs_and_blocks_of_autogen_are_taken_too(executor) -> None:
     assert (result.exit_code, result.output) == (0, "1\n2\n3\n4\n")
 
 
+def test_blocks_of_a_message_are_found_as_autogens_agents_ask_for_them(executor) -> None:
+    extractor = executor.code_extractor
+    assert extractor.extract_code_blocks(REPLY) == list(extract_blocks(REPLY))
+    (block,) = extractor.extract_code_blocks([{"type": "text", "text": "```sh\nls\n```"}])
+    assert (block.language, block.code, extractor.extract_code_blocks(None)) == ("sh", "ls", [])
+
+
 def test_no_blocks_are_no_failure(executor) -> None:
     result = executor.execute_code_blocks([])
     assert (result.exit_code, result.output, result.code_file, result.code_files) == (0, "", None, ())
@@ -172,6 +179,14 @@ def test_what_a_block_installs_is_there_for_it_and_for_the_later_ones(executor) 
     assert executor.execute_code_blocks([("python", notebook)]).output == "Installed toolz\nsix toolz\n"
     later = executor.execute_code_blocks([("python", "import six, toolz")])
     assert (later.exit_code, later.output) == (0, "")
+
+
+def test_after_a_restart_packages_are_gone_and_files_are_not(executor) -> None:
+    executor.execute_code_blocks([("sh", "pip install six; touch x")])
+    executor.restart()
+    result = executor.execute_code_blocks([("sh", "ls x; python -c 'import six'")])
+    assert result.exit_code == 1
+    assert result.output.startswith("x\n")
 
 
 def test_a_list_of_requirements_is_read_from_the_folder(executor) -> None:
