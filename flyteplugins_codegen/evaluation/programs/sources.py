@@ -15,7 +15,7 @@ from flyteplugins_codegen.source.language_names import file_name_for
 
 _JAVASCRIPT_END: Final = """
 ;{
-  const files = process.getBuiltinModule("node:fs");
+  const files = (process.getBuiltinModule ?? require)("node:fs");
   process.on("exit", (status) => {
     if (status === 0) files.writeSync(1, "\\n" + files.readFileSync(0, "utf8"));
   });
