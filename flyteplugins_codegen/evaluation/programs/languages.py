@@ -71,10 +71,14 @@ REMEDIES: Final[Mapping[str, str]] = {
 """What to install where a language cannot be run."""
 
 
-def ways_to_run(language: str, *, in_container: bool = False) -> tuple[Way, ...]:
-    """The ways to run a language of `LANGUAGES_OF_PROGRAMS`, the best first; none of them tried."""
+def ways_to_run(language: str) -> tuple[Way, ...]:
+    """The ways to run a language of `LANGUAGES_OF_PROGRAMS`, the best first; none of them tried.
+
+    This machine's programs come before those of whatever the sandbox finds by their names, as in a container.
+    """
     if language in _COMPILED:
         return (_COMPILED[language],)
+    found = [*candidates(language), *candidates(language, in_container=True)]
     return tuple(
         Way(
             check=each.check,
@@ -83,7 +87,7 @@ def ways_to_run(language: str, *, in_container: bool = False) -> tuple[Way, ...]
             inputs=each.inputs,
             env=each.env,
         )
-        for each in candidates(language, in_container=in_container)
+        for each in found
     )
 
 

@@ -54,10 +54,10 @@ class ProgramEnd:
     wall_s: float
 
 
-def program_job(run: ProgramRun, *, in_container: bool = False) -> Job:
+def program_job(run: ProgramRun) -> Job:
     """The building of a program and all its runs; of what is expected it holds nothing."""
     sources = sources_of(run.language, run.program, _own_tests(run.tests))
-    ways = ways_to_run(run.language, in_container=in_container)
+    ways = ways_to_run(run.language)
     told = {
         "ways": [_told(way, sources) for way in ways],
         "inputs": _inputs(run),

@@ -55,6 +55,11 @@ def test_every_language_has_a_way_to_run_and_a_remedy(language: str) -> None:
     assert "install" in REMEDIES[language]
 
 
+@pytest.mark.parametrize(("language", "program"), [("bash", "bash"), ("javascript", "node"), ("typescript", "tsx")])
+def test_a_sandbox_of_another_machine_is_asked_by_the_programs_name(language: str, program: str) -> None:
+    assert program in [way.run[0] for way in ways_to_run(language)]
+
+
 def test_files_and_class_take_their_places_in_a_command() -> None:
     words = ("go", "{files}", "{main}", "{class}")
     assert filled(words, ("a.x", "b.x"), "Main") == ["go", "/app/a.x", "/app/b.x", "/app/a.x", "Main"]
