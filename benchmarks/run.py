@@ -15,6 +15,8 @@ from pathlib import Path
 
 import uv
 
+from benchmarks.data.run import main as data_figures
+from benchmarks.evaluation.run import main as evaluation_figures
 from benchmarks.figures import Effort, measure_figures
 from benchmarks.measure import ROOT, Bench, Side, machine
 from benchmarks.peer.environments import PeerEnvironments, make_environments
@@ -22,6 +24,7 @@ from benchmarks.sandbox.run import main as sandbox_figures
 from benchmarks.table import render_json, render_table
 
 FOLDER = ROOT / "benchmarks" / ".peer"
+PARTS = ("all", "peer", "sandbox", "data", "evaluation")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -32,6 +35,10 @@ def main(words: Sequence[str] | None = None) -> int:
         missed |= _compare_with_peer(Effort(arguments.processes, arguments.generations))
     if arguments.part in ("all", "sandbox"):
         missed |= bool(sandbox_figures([]))
+    if arguments.part in ("all", "data"):
+        missed |= bool(data_figures([]))
+    if arguments.part in ("all", "evaluation"):
+        missed |= bool(evaluation_figures([]))
     return int(missed)
 
 
@@ -49,7 +56,7 @@ def _compare_with_peer(effort: Effort) -> bool:
 
 def _read_arguments(words: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench ARGS=...", description=__doc__)
-    parser.add_argument("--part", choices=("all", "peer", "sandbox"), default="all", help="what is measured")
+    parser.add_argument("--part", choices=PARTS, default="all", help="what is measured")
     parser.add_argument("--processes", type=int, default=5, help="processes of each side that are timed")
     parser.add_argument("--generations", type=int, default=5, help="generations in each of them after the first")
     return parser.parse_args(words)

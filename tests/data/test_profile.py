@@ -233,14 +233,15 @@ def test_memory_stays_bounded_and_pandas_is_not_loaded(tmp_path: Path) -> None:
                 f"{n},user {n},note {n % 50} {'y' * 60}\n" for n in range(part * 20_000, (part + 1) * 20_000)
             )
     program = (
-        "import sys, resource, pathlib, pyarrow.csv, pyarrow.compute, duckdb, numpy\n"
+        "import re, sys, pathlib, pyarrow.csv, pyarrow.compute, duckdb, numpy\n"
         "from flyteplugins_codegen.data.profile import profile_sample\n"
-        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "highest = lambda: int(re.search('VmHWM:.*?([0-9]+)', open('/proc/self/status').read())[1])\n"
+        "before = highest()\n"
         "profile = profile_sample(pathlib.Path(sys.argv[1]), 'large')\n"
         "assert profile.row_count == 800_000 and 'pandas' not in sys.modules\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+        "print(highest() - before)"
     )
     finished = subprocess.run(
         [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True, timeout=60
     )
-    assert int(finished.stdout) * (1024 if sys.platform != "darwin" else 1) < 300 << 20
+    assert 1 << 10 < int(finished.stdout) < 300 << 10
