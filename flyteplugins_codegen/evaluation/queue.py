@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from flyteplugins_codegen.evaluation.journal import Journal
 from flyteplugins_codegen.evaluation.judging import ways
 from flyteplugins_codegen.evaluation.judging.trials import Candidate, Trial, Verdict
 
-_MOST_TOGETHER: Final = 16
+MOST_TOGETHER: Final = 16
 _MOST_TOGETHER_S: Final = 0.25  # of processor time: what takes longer gains nothing by sharing
 _MOST_TOGETHER_BYTES: Final = 1 << 20
 
 
 class Queue:
-    """A source of trials for these candidates. `told` hears of each verdict, once, be it known or new."""
+    """A source of trials for these candidates, up to `together` of them in one.
+
+    `told` hears of each verdict, once, be it known or new.
+    """
 
     def __init__(
-        self, candidates: Iterator[Candidate], journal: Journal | None, told: Callable[[Candidate, Verdict], None]
+        self,
+        candidates: Iterator[Candidate],
+        journal: Journal | None,
+        told: Callable[[Candidate, Verdict], None],
+        *,
+        together: int,
     ) -> None:
         self._candidates, self._journal, self._told = candidates, journal, told
+        self._most = together
         self._next: Candidate | None = None
         self._trials: list[Trial] = []
 
@@ -41,7 +51,7 @@ class Queue:
 
     def _together(self) -> list[Candidate]:
         found: list[Candidate] = []
-        while (candidate := self._unknown()) is not None:
+        while len(found) < self._most and (candidate := self._unknown()) is not None:
             if found and not _fit([*found, candidate]):
                 self._next = candidate
                 break
@@ -63,12 +73,11 @@ class Queue:
 
 
 def _fit(candidates: list[Candidate]) -> bool:
-    """Whether these may share a sandbox: alike but for their time, and quick."""
+    """Whether these may share a sandbox: alike in all but their times, and quick."""
     first, last = candidates[0], candidates[-1]
     return (
         first.judged_by == last.judged_by
-        and first.limits.memory_mib == last.limits.memory_mib
-        and len(candidates) <= _MOST_TOGETHER
+        and replace(first.limits, cpu_s=last.limits.cpu_s, wall_s=last.limits.wall_s) == last.limits
         and sum(each.expected_s for each in candidates) <= _MOST_TOGETHER_S
         and sum(len(each.program) for each in candidates) <= _MOST_TOGETHER_BYTES
     )

@@ -6,18 +6,19 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Event
 from typing import Final, TypeAlias
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.calibration import Calibration, Plan, calibrate, measure_slowness
+from flyteplugins_codegen.evaluation.calibration import Calibration, Plan, RunAll, calibrate, measure_slowness
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, summarize
 from flyteplugins_codegen.evaluation.journal import Journal
 from flyteplugins_codegen.evaluation.judging.trials import Candidate, Verdict
 from flyteplugins_codegen.evaluation.keys import candidate_key, problem_key
 from flyteplugins_codegen.evaluation.merging import program_of
 from flyteplugins_codegen.evaluation.progress import Progress, open_progress
-from flyteplugins_codegen.evaluation.queue import Queue
+from flyteplugins_codegen.evaluation.queue import MOST_TOGETHER, Queue
 from flyteplugins_codegen.evaluation.request import Request
 from flyteplugins_codegen.evaluation.sandboxes import OpenedSandboxes, packages_of
 from flyteplugins_codegen.evaluation.values import Problem, Sample, SampleResult
@@ -35,19 +36,37 @@ def run(request: Request, samples: Iterable[Sample], stop: Event) -> Evaluation:
         sandboxes = stack.enter_context(closing(OpenedSandboxes(request.sandbox, packages, modules)))
         progress = stack.enter_context(open_progress())
 
-        def run_all(candidates: Iterator[Candidate], told: Tell) -> None:
-            run_trials(sandboxes, Queue(candidates, journal, told), workers=request.workers, stop=stop)
+        def run_all(candidates: Iterator[Candidate], told: Tell, count: int | None) -> None:
+            queue = Queue(candidates, journal, told, together=_together(count, request.workers))
+            run_trials(sandboxes, queue, workers=request.workers, stop=stop)
 
         plan = _plan(request, packages)
         progress.begin("canonical solutions", len(request.problems))
-        calibrations = calibrate(plan, run_all)
+        calibrations = calibrate(plan, _noting(progress, partial(run_all, count=len(request.problems))))
         for found in calibrations.values():
             if found.flaw:
                 _log.warning("problem %r is in doubt: %s", found.flaw.task_id, found.flaw.reason)
-        progress.begin("samples", len(samples) if isinstance(samples, Sized) else None)
+        count = len(samples) if isinstance(samples, Sized) else None
+        progress.begin("samples", count)
         drawing = _Drawing(plan, calibrations, samples, progress)
-        run_all(drawing.candidates(), drawing.tell)
+        run_all(drawing.candidates(), drawing.tell, count)
         return _summary(request, drawing, calibrations)
+
+
+def _together(count: int | None, workers: int) -> int:
+    """How many share a sandbox at most; of few, so few that every worker has its part."""
+    return MOST_TOGETHER if count is None else max(1, min(MOST_TOGETHER, count // (2 * workers)))
+
+
+def _noting(progress: Progress, run_all: RunAll) -> RunAll:
+    def run(candidates: Iterator[Candidate], told: Tell) -> None:
+        def noted(candidate: Candidate, verdict: Verdict) -> None:
+            told(candidate, verdict)
+            progress.note(verdict.outcome)
+
+        run_all(candidates, noted)
+
+    return run
 
 
 def _plan(request: Request, packages: tuple[str, ...]) -> Plan:

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from signal import SIGINT, SIGKILL, Signals
 
 import pytest
 from evaluated_samples import COUNT, PROBLEM, SAMPLES, evaluated
@@ -30,7 +31,8 @@ VERDICTS = [
 
 
 def started(journal: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", "evaluated_samples", str(journal)], cwd=SUPPORT)
+    command = [sys.executable, "-m", "evaluated_samples", str(journal)]
+    return subprocess.Popen(command, cwd=SUPPORT, stderr=subprocess.DEVNULL)
 
 
 def lines(journal: Path) -> list[bytes]:
@@ -51,12 +53,14 @@ def uninterrupted() -> Evaluation:
     return evaluated(None)
 
 
-@pytest.mark.parametrize("count", [COUNT // 2, 1, 17])
-def test_killed_at_any_point_only_what_is_missing_runs(tmp_path: Path, uninterrupted: Evaluation, count: int) -> None:
+@pytest.mark.parametrize(("count", "ending"), [(COUNT // 2, SIGKILL), (1, SIGKILL), (17, SIGINT)])
+def test_ended_at_any_point_only_what_is_missing_runs(
+    tmp_path: Path, uninterrupted: Evaluation, count: int, ending: Signals
+) -> None:
     journal = tmp_path / "journal.jsonl"
     with started(journal) as process:
         wait_for(journal, count, process)
-        process.kill()
+        process.send_signal(ending)
     before = lines(journal)
     assert count <= len(before) < COUNT
     resumed = evaluated(journal)

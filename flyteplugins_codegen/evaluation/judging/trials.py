@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from flyteplugins_codegen.evaluation.merging import LONGEST_PROGRAM_CHARS
 from flyteplugins_codegen.evaluation.values import JudgedBy, Outcome, Problem
 from flyteplugins_codegen.models.report import Cause, CauseKind
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits
 from flyteplugins_codegen.sandbox.failure_text import failure_text
 
 MOST_REASON_CHARS: Final = 500
-MOST_PROGRAM_BYTES: Final = 1 << 20
 MOST_ATTEMPTS: Final = 3  # of a machine; a verdict is never asked for twice
 
 _OUTCOMES: Final[dict[CauseKind, Outcome]] = {
@@ -53,7 +53,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What became of a candidate. `fits` is false where the tests cannot be judged in the way that was tried."""
+    """What became of a candidate."""
 
     outcome: Outcome
     judged_by: JudgedBy
@@ -61,7 +61,6 @@ class Verdict:
     cpu_s: float = 0.0
     wall_s: float = 0.0
     attempts: int = 1
-    fits: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,6 @@ def verdict_of(candidate: Candidate, cause: Cause | None, *, case: str = "", cpu
         cpu_s=round(cpu_s, 6),
         wall_s=round(wall_s, 6),
         attempts=candidate.attempts,
-        fits=cause is None or cause.kind != "not_by_values",
     )
 
 
@@ -125,9 +123,9 @@ def render_reason(case: str, message: str) -> str:
 def too_long(candidate: Candidate) -> Verdict | None:
     """The verdict on a program of a length that nobody writes; None for others."""
     size = len(candidate.program)
-    if size <= MOST_PROGRAM_BYTES:
+    if size <= LONGEST_PROGRAM_CHARS:
         return None
-    told = f"the program is {size / (1 << 20):.1f} MiB long, more than the {MOST_PROGRAM_BYTES >> 20} MiB that are read"
+    told = f"the program has {size:,} characters; more than {LONGEST_PROGRAM_CHARS:,} are not run"
     return Verdict(outcome="syntax_error", judged_by=candidate.judged_by, reason=told)
 
 
