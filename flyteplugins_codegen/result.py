@@ -33,7 +33,7 @@ from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.interface import type_name
 from flyteplugins_codegen.models.profile import MaskingReport
 from flyteplugins_codegen.models.report import TestReport
-from flyteplugins_codegen.models.rules import AppliedConstraint
+from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema, ValidateMode
 from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
@@ -94,6 +94,7 @@ class CodeGenEvalResult(Value):
     `success` means: every example and test of the user's passed, the script ran on the samples and left every
     declared output of its type, and the generated tests all passed. `attempt_history` holds every candidate with what
     happened to it; `calls` accounts for every model call, `conversation_history` has every message of every call.
+    `schemas` are what files are held against when it runs, `generated_schemas` the same as Pandera source.
     `constraints` says what each of them comes to, `masked` what of each sample was replaced before a model saw it.
     """
 
@@ -118,6 +119,7 @@ class CodeGenEvalResult(Value):
     data_context: str | None = None
     original_samples: dict[str, SampleFile] = Field(default_factory=dict)
     generated_schemas: dict[str, str] = Field(default_factory=dict)
+    schemas: dict[str, TableSchema] = Field(default_factory=dict)
     constraints: tuple[AppliedConstraint, ...] = ()
     masked: dict[str, MaskingReport] = Field(default_factory=dict)
     prompt: str = ""
@@ -133,7 +135,7 @@ class CodeGenEvalResult(Value):
         run, last = driven.run, driven.run.attempts[-1]
         built = next((attempt.environment for attempt in reversed(run.attempts) if attempt.environment), None)
         code = last.candidate.solution.code
-        image = image_of(run.settings, built, code) if built is not None else None
+        image = image_of(run.settings, built, code, run.schemas) if built is not None else None
         return cls(
             plan=last.candidate.plan,
             solution=last.candidate.solution,
@@ -154,6 +156,7 @@ class CodeGenEvalResult(Value):
             data_context=run.context.text or None,
             original_samples={name: _file(sample) for name, sample in samples.items()},
             generated_schemas={name: render_schema(table) for name, table in run.schemas.items()},
+            schemas=run.schemas,
             constraints=run.constraints,
             masked=run.context.masking,
             prompt=run.request.prompt,
@@ -177,23 +180,27 @@ class CodeGenEvalResult(Value):
         secrets: Any = None,
         cache: CacheMode = "auto",
         inputs: Mapping[str, Any] | None = None,
+        validate: ValidateMode | None = None,
         **overrides: Any,
     ) -> tuple[Any, ...]:
         """Run the solution once, in the sandbox, on the samples or on what is passed instead.
 
         Also `await result.run.aio(...)`. Inputs are passed by keyword; one whose name is taken by a parameter of this
         method goes into `inputs={"name": ...}`. `timeout` is in wall seconds. With `cache="auto"` the same solution on
-        the same content is not run twice; `"override"` runs it anew, `"disable"` keeps nothing.
+        the same content is not run twice; `"override"` runs it anew, `"disable"` keeps nothing. `validate` says what
+        becomes of a file that breaks its schema: `"strict"` refuses it, `"warn"` logs it, `"off"` does not look; by
+        default as the agent's `validation` has it.
 
         Returns the outputs in declared order, of their declared types; files as FlyteFile.
 
         Raises:
             NotSuccessfulError: the generation failed.
             InterfaceError: an input is missing, unknown or not of its type.
+            DataError: an input file breaks its schema; nothing was run.
             SolutionFailedError: the script ended with an error; the message ends with its stderr.
-            OutputError: a declared output is missing or not of its type.
+            OutputError: a declared output is missing, not of its type, or breaks its schema.
         """
-        task = self.as_task(name, resources, retries, timeout, env_vars, secrets, cache)
+        task = self.as_task(name, resources, retries, timeout, env_vars, secrets, cache, validate)
         values = {**self.original_samples, **self._checked(overrides), **self._checked(inputs or {})}
         outputs = await in_daemon_thread(execute_remembered, task.bundle, values, task.options, cache)
         return tuple(_typed(outputs[output], kind) for output, kind in self.declared_outputs.items())
@@ -207,12 +214,16 @@ class CodeGenEvalResult(Value):
         env_vars: Mapping[str, str] | None = None,
         secrets: Any = None,
         cache: CacheMode = "auto",
+        validate: ValidateMode | None = None,
     ) -> SandboxTask:
         """The solution as a Flyte task with the samples as defaults: call it, compose it, register it.
+
+        `validate` is as in `run`; in a pod, its launcher does it.
 
         Raises NotSuccessfulError when the generation failed.
         """
         changes = {"resources": resources, "secrets": secrets, "timeout_s": timeout, "env_vars": env_vars}
+        changes["validation"] = validate
         given = {field: value for field, value in changes.items() if value is not None}
         # Validated as the agent's own settings are, so that flytekit's Resources and Secret are accepted.
         settings = Settings.model_validate({**dict(self.settings), **given})
@@ -238,6 +249,7 @@ class CodeGenEvalResult(Value):
             inputs=_as_names(self.declared_inputs),
             outputs=_as_names(self.declared_outputs),
             image=self.image,
+            schemas=self.schemas,
         )
 
     def save(self, folder: str | Path) -> Path:
@@ -293,6 +305,7 @@ def _options(settings: Settings, retries: int = 0) -> ExecutionOptions:
         timeout_s=settings.timeout_s,
         env_vars=settings.env_vars,
         retries=retries,
+        validation=settings.validation,
     )
 
 

@@ -33,8 +33,11 @@ def render_containerfile(
     python_version: str | None = None,
     base_image: str | None = None,
     launcher_arguments: Sequence[str] = (),
+    more_files: Sequence[str] = (),
 ) -> str:
     """The Containerfile of a solution; beside it lie `requirements.txt` (the lock's), `launcher.py`, `solution.py`.
+
+    `more_files` are names of further files beside it that the launcher needs.
 
     What changes least comes first, so that a changed solution rebuilds one small layer.
     The base image, `python:<version>-slim` unless one is given, needs `python` with pip, and apt for system
@@ -45,7 +48,12 @@ def render_containerfile(
     if not _IMAGE.match(base):
         raise SettingsError(f"base image {base!r} is no image reference; write one such as 'python:3.11-slim'")
     system = sorted({check_system_name(name) for name in lock.system_packages})
-    steps = [f"FROM {base}", _system_step(system), _packages_step(lock), *_solution_steps(launcher_arguments)]
+    steps = [
+        f"FROM {base}",
+        _system_step(system),
+        _packages_step(lock),
+        *_solution_steps(launcher_arguments, more_files),
+    ]
     return "\n".join(step for step in steps if step) + "\n"
 
 
@@ -81,13 +89,13 @@ def _packages_step(lock: EnvironmentLock) -> str:
     )
 
 
-def _solution_steps(launcher_arguments: Sequence[str]) -> list[str]:
+def _solution_steps(launcher_arguments: Sequence[str], more_files: Sequence[str]) -> list[str]:
     command = ["python", "/app/launcher.py", *launcher_arguments]
     return [
         "RUN mkdir -p /var/inputs /var/outputs && chown 1000:1000 /var/outputs",
         "ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp",
         "WORKDIR /app",
-        "COPY launcher.py solution.py /app/",
+        f"COPY {' '.join(['launcher.py', *more_files, 'solution.py'])} /app/",
         "USER 1000:1000",
         f"ENTRYPOINT {json.dumps(command)}",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -24,10 +25,12 @@ from flyteplugins_codegen.environment.lock import read_lock
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.interface import TypeName, input_types, output_types
+from flyteplugins_codegen.models.rules import TableSchema
 from flyteplugins_codegen.models.settings import CacheMode, Resources, SecretReference
 from flyteplugins_codegen.sandbox.contract import INPUTS, OUTPUTS
-from flyteplugins_codegen.sandbox.launcher import command_line
+from flyteplugins_codegen.sandbox.launcher import SCHEMAS_FILE, command_line
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
+from flyteplugins_codegen.stages.validate import schemas_text
 from flyteplugins_codegen.store import digest
 
 PYTHON_TYPES: Mapping[TypeName, type] = MappingProxyType(
@@ -74,7 +77,7 @@ class SandboxTask(ContainerTask):
         super().__init__(
             name=bundle.name,
             image=bundle.image,
-            command=list(command_line(bundle.inputs, bundle.outputs)),
+            command=list(command_line(bundle.inputs, bundle.outputs, validate=_validate(bundle, self.options))),
             inputs=OrderedDict((name, self._input(name, kind)) for name, kind in bundle.inputs.items()),
             outputs={name: PYTHON_TYPES[kind] for name, kind in bundle.outputs.items()},
             input_data_dir=INPUTS,
@@ -114,6 +117,7 @@ class SandboxTask(ContainerTask):
             inputs=input_types(inputs),
             outputs=output_types(outputs),
             image=image,
+            schemas=_read_schemas(Path(folder)),
         )
         return cls(bundle, **task)
 
@@ -150,6 +154,17 @@ def _native(kind: TypeName, value: Any) -> Any:
     return value
 
 
+def _validate(bundle: SolutionBundle, options: ExecutionOptions) -> str:
+    return options.validation if bundle.schemas else "off"
+
+
+def _read_schemas(folder: Path) -> dict[str, TableSchema]:
+    """The schemas that lie beside a solution; none of a folder without."""
+    path = folder / SCHEMAS_FILE
+    found = json.loads(path.read_text()) if path.exists() else {}
+    return {name: TableSchema.from_validator(schema) for name, schema in found.items()}
+
+
 def _listed(declared: Mapping[str, TypeName]) -> str:
     return ", ".join(f"{name} ({kind})" for name, kind in declared.items()) or "none"
 
@@ -161,7 +176,8 @@ def _metadata(bundle: SolutionBundle, options: ExecutionOptions, cache: CacheMod
     if cache == "auto":
         metadata.cache = True
         metadata.cache_version = digest(
-            bundle.code, bundle.lock.digest, bundle.inputs, bundle.outputs, options.env_vars
+            *(bundle.code, bundle.lock.digest, bundle.inputs, bundle.outputs, options.env_vars),
+            *((options.validation, schemas_text(bundle.schemas)) if bundle.schemas else ()),
         )[:32]
     return metadata
 

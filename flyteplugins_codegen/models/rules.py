@@ -68,6 +68,12 @@ class TableSchema(Value):
         rules = [{**rule.model_dump(mode="json"), "text": rule.text} for rule in self.rules]
         return {"columns": [column.model_dump(mode="json") for column in self.columns], "rules": rules}
 
+    @classmethod
+    def from_validator(cls, schema: dict[str, Any]) -> TableSchema:
+        """The inverse of `for_validator`. Raises ValueError for anything else."""
+        rules = [{name: value for name, value in rule.items() if name != "text"} for rule in schema["rules"]]
+        return cls.model_validate({"columns": schema["columns"], "rules": rules})
+
 
 class AppliedConstraint(Value):
     """What became of one constraint in words.

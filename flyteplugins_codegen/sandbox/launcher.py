@@ -1,11 +1,13 @@
 """Starts a solution the same way on this machine and in a pod, and checks what it leaves.
 
-    python /app/launcher.py --input weather:file --input threshold:float --output rainy_days:int /app/solution.py
+    python /app/launcher.py --input weather:file --output rainy_days:int --validate strict /app/solution.py
 
 One file, standard library only: the package imports it, and a solution's image carries it as a script. It reads the
 inputs as a Flyte cluster's co-pilot leaves them under /var/inputs (simple values as text, files without an extension,
 folders), runs `python solution.py --name value ...`, passes stdout and stderr through, and checks every declared output
-by the rules by which co-pilot reads it. Where something is wrong it writes `/var/outputs/_ERROR`, which a cluster shows
+by the rules by which co-pilot reads it. With `--validate strict` or `warn`, files are held against the schemas in
+`schemas.json` beside it, by the `validator.py` there: inputs before the script starts, outputs after. Where something
+is wrong it writes `/var/outputs/_ERROR`, which a cluster shows
 as the task's error, and ends with the script's own status, or with `INPUT_ERROR` or `OUTPUT_ERROR` of its own.
 
 The rules (flytecopilot `data/upload.go`, flyteidl `MakeLiteralForSimpleType`), with what surprises:
@@ -27,6 +29,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import json
 import math
 import os
 import re
@@ -46,7 +49,11 @@ MAX_TEXT_BYTES: Final = 1024
 INPUT_ERROR: Final = 120
 """Exit status where an input is missing or not of its type: the script was not started."""
 OUTPUT_ERROR: Final = 121
-"""Exit status where the script ended well and an output is missing or not of its type."""
+"""Exit status where the script ended well and an output is missing, not of its type, or breaks its schema."""
+DATA_ERROR: Final = 122
+"""Exit status where an input file breaks its schema: the script was not started."""
+VALIDATE_OPTION: Final = "--validate"
+SCHEMAS_FILE: Final = "schemas.json"
 
 _TRIMMED: Final = " \n\t"
 _SHOWN_CHARS: Final = 60
@@ -325,32 +332,44 @@ def command_line(
     python: str = "python",
     launcher: str = "/app/launcher.py",
     solution: str = "/app/solution.py",
+    validate: str = "off",
 ) -> tuple[str, ...]:
-    """The command that launches a solution of this interface (names to type names, in declared order)."""
+    """The command that launches a solution of this interface (names to type names, in declared order).
+
+    `validate` is `strict` or `warn` where schemas lie beside the launcher.
+    """
     declared = [("--input", *item) for item in inputs.items()] + [("--output", *item) for item in outputs.items()]
     options = [part for option, name, type_name in declared for part in (option, f"{name}:{type_name}")]
-    return (python, launcher, *options, solution)
+    checked = (VALIDATE_OPTION, validate) if validate != "off" else ()
+    return (python, launcher, *options, *checked, solution)
 
 
 class Declaration(NamedTuple):
-    """What a command line declares: inputs and outputs by type name, and the script."""
+    """What a command line declares: inputs and outputs by type name, the script, and how data are checked."""
 
     inputs: dict[str, str]
     outputs: dict[str, str]
     solution: str
+    validate: str = "off"
 
 
 def parse_command_line(arguments: Sequence[str]) -> Declaration:
     """The inverse of `command_line`, from the first option on. Raises ValueError for anything else."""
     declared: dict[str, dict[str, str]] = {"--input": {}, "--output": {}}
+    validate = "off"
     if not arguments or len(arguments) % 2 == 0:
-        raise ValueError("usage: launcher.py [--input NAME:TYPE]... [--output NAME:TYPE]... SOLUTION")
+        raise ValueError(
+            "usage: launcher.py [--input NAME:TYPE]... [--output NAME:TYPE]... [--validate strict|warn|off] SOLUTION"
+        )
     for option, value in zip(arguments[:-1:2], arguments[1:-1:2], strict=True):
+        if option == VALIDATE_OPTION and value in {"strict", "warn", "off"}:
+            validate = value
+            continue
         name, colon, type_name = value.partition(":")
         if option not in declared or not colon or not (is_simple(type_name) or type_name in {"file", "directory"}):
             raise ValueError(f"{option} {value}: expected --input or --output with NAME:TYPE")
         declared[option][name] = type_name
-    return Declaration(declared["--input"], declared["--output"], arguments[-1])
+    return Declaration(declared["--input"], declared["--output"], arguments[-1], validate)
 
 
 # --- inputs -----------------------------------------------------------------------------------------------------------
@@ -498,16 +517,36 @@ def _names(folder: Path) -> list[str]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Launch the solution that the command line declares; the status to end with."""
     declaration = parse_command_line(sys.argv[1:] if arguments is None else arguments)
+    inputs = Path(os.environ.get(INPUTS_VARIABLE, "/var/inputs"))
     outputs = Path(os.environ.get(OUTPUTS_VARIABLE, "/var/outputs"))
     try:
-        values = script_arguments(declaration.inputs, Path(os.environ.get(INPUTS_VARIABLE, "/var/inputs")))
+        values = script_arguments(declaration.inputs, inputs)
     except ValueError as error:
         return _fail(outputs, str(error), INPUT_ERROR)
+    broken = data_flaws(declaration, declaration.inputs, inputs)
+    if broken:
+        return _fail(outputs, f"{broken}\nThe script was not started.", DATA_ERROR)
     status, said = _run([sys.executable, declaration.solution, *values])
     if status:
         return _fail(outputs, _ending(status), status if status > 0 else 128 - status, said)
-    flaws = output_flaws(declaration.outputs, outputs)
-    return _fail(outputs, "\n".join(flaws), OUTPUT_ERROR) if flaws else 0
+    flaws = "\n".join(output_flaws(declaration.outputs, outputs))
+    written = {name: kind for name, kind in declaration.outputs.items() if name not in declaration.inputs}
+    flaws = flaws or data_flaws(declaration, written, outputs)
+    return _fail(outputs, flaws, OUTPUT_ERROR) if flaws else 0
+
+
+def data_flaws(declaration: Declaration, names: Mapping[str, str], folder: Path) -> str:
+    """What the files of these names break of their schemas; by `warn` it is said on stderr, and this is empty."""
+    if declaration.validate == "off":
+        return ""
+    import validator  # type: ignore[import-not-found]  # lies beside this file in the image, which is no package
+
+    schemas = json.loads(Path(__file__).with_name(SCHEMAS_FILE).read_text(encoding="utf-8"))
+    found = validator.check_folder({name: schemas[name] for name in names if name in schemas}, folder)
+    if declaration.validate == "warn":
+        sys.stderr.write("".join(f"launcher: warning: {sentence}\n" for sentence in found))
+        return ""
+    return "\n".join(found)
 
 
 def _run(command: list[str]) -> tuple[int, str]:

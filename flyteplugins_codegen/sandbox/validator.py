@@ -19,6 +19,7 @@ import itertools
 import json
 import math
 import re
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
@@ -51,6 +52,10 @@ _BYTE_ORDER_MARKS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-1
 
 class UnreadableError(ValueError):
     """The file cannot be checked: it is damaged, or of a format that nothing here reads."""
+
+
+class UncheckedError(UnreadableError):
+    """The file may well be sound: it is of a format that is not checked here."""
 
 
 class Flaw(NamedTuple):
@@ -483,9 +488,7 @@ def _open_file(path: Path, wanted: Sequence[str] | None, lengths: _RowLengths) -
     if mark.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):
         return _open_arrow(path, mark, wanted)
     if mark.startswith((b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xd0\xcf\x11\xe0", b"ORC")):
-        raise UnreadableError(
-            f"{path} is of a format that is not checked (Excel, ORC, zstd); pass it as CSV or Parquet"
-        )
+        raise UncheckedError(f"{path} is of a format that is not checked (Excel, ORC, zstd); pass it as CSV or Parquet")
     opener = _opener(mark)
     head = _head(path, opener)
     if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -681,7 +684,7 @@ def _open_arrow(path: Path, mark: bytes, wanted: Sequence[str] | None) -> _Table
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise UnreadableError(f"{path} is a Parquet or Arrow file, and pyarrow is not installed to check it") from None
+        raise UncheckedError(f"{path} is a Parquet or Arrow file, and pyarrow is not installed to check it") from None
     try:
         if mark.startswith(b"PAR1"):
             parquet = pq.ParquetFile(path)
@@ -707,12 +710,17 @@ def _arrow_chunk(batch: Any) -> _Chunk:
 
 
 def check_folder(schemas: Mapping[str, Any], folder: Path) -> list[str]:
-    """What the files of a folder, by the names of their schemas, break: one sentence each."""
+    """What the files of a folder, by the names of their schemas, break: one sentence each.
+
+    On stderr stands what is of a format that is not checked.
+    """
     found: list[str] = []
     for name, schema in schemas.items():
         if (folder / name).exists():
             try:
                 found += [describe(name, flaw) for flaw in check_table(folder / name, schema)]
+            except UncheckedError as error:
+                sys.stderr.write(f"{name} is not checked: {error}\n")
             except (UnreadableError, OSError) as error:
                 found.append(f"{name}: {error}")
     return found

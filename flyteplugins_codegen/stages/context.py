@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from flyteplugins_codegen.data.context import build_context
-from flyteplugins_codegen.data.profile import profile_sample
+from flyteplugins_codegen.data.extracting import extract_data_context
 from flyteplugins_codegen.models.profile import DataContext
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.stages.privacy import masked_context
+from flyteplugins_codegen.stages.privacy import fakes_key
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.stages.remember import Shelf, remember
 
@@ -24,17 +23,17 @@ def extract_context(settings: Settings, request: Request, samples: Mapping[str, 
         SampleError: a sample that cannot be read as what its name says.
     """
     with stage("extract context") as note:
-        key = [
+        content = [
             [sample.model_dump() for sample in request.samples],
             settings.max_sample_rows,
             settings.privacy_rules.model_dump(),
         ]
 
         def profile() -> DataContext:
-            profiles = [profile_sample(path, name, settings.max_sample_rows) for name, path in samples.items()]
-            return masked_context(build_context(profiles, settings.max_sample_rows), settings, request)
+            rules, key = settings.privacy_rules, fakes_key(request)
+            return extract_data_context(samples, settings.max_sample_rows, rules, key=key)
 
-        context = remember(settings, _CONTEXTS, key, DataContext, profile)
+        context = remember(settings, _CONTEXTS, content, DataContext, profile)
         note.detail = (
             ", ".join(_told(sample.name, sample.row_count) for sample in context.samples.values()) or "no samples"
         )

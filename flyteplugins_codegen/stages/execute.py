@@ -18,6 +18,7 @@ from flyteplugins_codegen.errors import OutputError, SandboxError, SolutionFaile
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.report import Cause, ScriptRun
+from flyteplugins_codegen.models.rules import ValidateMode
 from flyteplugins_codegen.models.settings import CacheMode, Resources, SandboxKind
 from flyteplugins_codegen.sandbox import launcher
 from flyteplugins_codegen.sandbox.contract import Limits
@@ -25,6 +26,7 @@ from flyteplugins_codegen.sandbox.launcher import is_simple, parse_output
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.sandbox.outputs import Output
 from flyteplugins_codegen.sandbox.script import ScriptJob, lay_out_values, run_script
+from flyteplugins_codegen.stages.validate import check_inputs, check_outputs, schemas_text
 from flyteplugins_codegen.store import cache_dir, digest
 
 T = TypeVar("T")
@@ -34,13 +36,17 @@ _NO_TIMEOUT_S = 7 * 24 * 3600.0
 
 
 class ExecutionOptions(Value):
-    """How one run of a solution is done. `timeout_s` are wall seconds; `retries` are for a failed sandbox only."""
+    """How one run of a solution is done. `timeout_s` are wall seconds; `retries` are for a failed sandbox only.
+
+    `validation` says what becomes of files that break their schema.
+    """
 
     sandbox: SandboxKind = "auto"
     resources: Resources | None = None
     timeout_s: float | None = None
     env_vars: dict[str, str] = Field(default_factory=dict)
     retries: int = 0
+    validation: ValidateMode = "strict"
 
     @property
     def limits(self) -> Limits:
@@ -82,10 +88,12 @@ def execute_solution(
 
     Raises:
         InterfaceError: an input is missing, unknown or not of its type.
+        DataError: an input file breaks its schema, by `validation="strict"`; nothing was run.
         SolutionFailedError: the script ended with an error; the message ends with its stderr.
-        OutputError: an output is missing or not of its type.
+        OutputError: an output is missing, not of its type, or breaks its schema.
         SandboxError: the sandbox failed; the program is not to blame.
     """
+    check_inputs(bundle, lay_out_values(bundle.inputs, values), options.validation)
     job = ScriptJob(
         solution=bundle.code,
         inputs=bundle.inputs,
@@ -100,7 +108,7 @@ def execute_solution(
         run, outputs = with_retries(lambda: run_script(sandbox, job), options.retries)
         if run.cause is not None:
             raise _failure(bundle, run, run.cause)
-        _keep(outputs, folder)
+        _keep(outputs, folder, lambda aside: check_outputs(bundle, aside, options.validation))
 
 
 def with_retries(attempt: Callable[[], T], retries: int) -> T:
@@ -121,21 +129,22 @@ def _failure(bundle: SolutionBundle, run: ScriptRun, cause: Cause) -> OutputErro
     return kind(f"{told}\nIts stderr:\n{stderr}" if stderr else f"{told}\nIt wrote nothing to stderr.")
 
 
-def _keep(outputs: Mapping[str, Output], folder: Path) -> None:
-    """Copy aside, then rename: a folder that is there is whole, and another process that was first has won."""
+def _keep(outputs: Mapping[str, Output], folder: Path, check: Callable[[Path], None]) -> None:
+    """Copy aside, check, then rename: a folder that is there is whole, and another process that was first has won."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".outputs-"))
     try:
         for name, output in outputs.items():
             output.copy_to(aside / name)
+        check(aside)
         for file in aside.rglob("*"):
             if file.is_file():
                 file.chmod(0o444)  # handed out as it lies: whoever changed it would change what is kept
         aside.chmod(0o755)
         aside.rename(folder)
-    except OSError:
+    except BaseException as error:
         shutil.rmtree(aside, ignore_errors=True)
-        if not folder.is_dir():
+        if not isinstance(error, OSError) or not folder.is_dir():
             raise
 
 
@@ -163,6 +172,8 @@ def _key(bundle: SolutionBundle, laid_out: Mapping[str, Path | bytes], options: 
     interface = [list(bundle.inputs.items()), list(bundle.outputs.items())]
     # The launcher decides what passes for an output, the sandbox what the script can reach.
     surroundings = [options.env_vars, options.sandbox, Path(launcher.__file__).read_text()]
+    if options.validation != "off":
+        surroundings += [options.validation, schemas_text(bundle.schemas)]
     return digest(bundle.code, bundle.lock.digest, interface, contents, surroundings)
 
 

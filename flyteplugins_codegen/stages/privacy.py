@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from flyteplugins_codegen.data.context import build_context
 from flyteplugins_codegen.data.privacy.detection import find_keys
 from flyteplugins_codegen.data.privacy.failures import Cells, failure_mask
 from flyteplugins_codegen.data.privacy.fakes import Fakes, masking_key
-from flyteplugins_codegen.data.privacy.masking import Masker, mask_profile
+from flyteplugins_codegen.data.privacy.masking import Masker
 from flyteplugins_codegen.models.conversation import Message
-from flyteplugins_codegen.models.profile import DataContext
 from flyteplugins_codegen.models.report import TestReport
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.settings import Settings
@@ -23,21 +21,14 @@ from flyteplugins_codegen.sandbox.validator import UnreadableError, read_cells
 _SPOKEN = frozenset({"message", "stderr", "stdout", "traceback", "output"})
 
 
+def fakes_key(request: Request) -> bytes:
+    """The key of a job's fakes, made of what the samples hold: the same at every stage and on every machine."""
+    return masking_key(*sorted(sample.digest for sample in request.samples))
+
+
 def masker_for(settings: Settings, request: Request) -> Masker:
-    """The same fakes at every stage of a job and on every machine: their key is what the samples hold."""
-    return Masker(settings.privacy_rules, _fakes(request))
-
-
-def _fakes(request: Request) -> Fakes:
-    return Fakes(masking_key(*sorted(sample.digest for sample in request.samples)))
-
-
-def masked_context(context: DataContext, settings: Settings, request: Request) -> DataContext:
-    """The context with a text that a model may see. The profiles stay as they are: schemas are made of them."""
-    masker = masker_for(settings, request)
-    masked = [mask_profile(profile, masker) for profile in context.samples.values()]
-    text = build_context([profile for profile, _ in masked], settings.max_sample_rows).text
-    return context.model_copy(update={"text": text, "masking": {profile.name: report for profile, report in masked}})
+    """What masks a job's texts, by the same fakes as its context."""
+    return Masker(settings.privacy_rules, Fakes(fakes_key(request)))
 
 
 def without_keys(messages: tuple[Message, ...], request: Request) -> tuple[Message, ...]:
@@ -49,7 +40,7 @@ def without_keys(messages: tuple[Message, ...], request: Request) -> tuple[Messa
 
 def _without_keys(text: str, request: Request) -> str:
     for start, end, kind in reversed(find_keys(text)):
-        text = f"{text[:start]}{_fakes(request).of(text[start:end], kind)}{text[end:]}"
+        text = f"{text[:start]}{Fakes(fakes_key(request)).of(text[start:end], kind)}{text[end:]}"
     return text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from flyteplugins_codegen.environment.containers import image_name, render_containerfile
@@ -9,8 +10,10 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.rules import TableSchema
 from flyteplugins_codegen.models.settings import ImageConfig, Settings
-from flyteplugins_codegen.sandbox import launcher
+from flyteplugins_codegen.sandbox import launcher, validator
+from flyteplugins_codegen.stages.validate import schemas_text
 from flyteplugins_codegen.store import write_atomically
 
 RESULT_FILE = "result.json"
@@ -49,6 +52,8 @@ _NAMES = {
     "test_solution.py",
     "task.py",
     "launcher.py",
+    "validator.py",
+    launcher.SCHEMAS_FILE,
     "requirements.txt",
     "Containerfile",
     "report.html",
@@ -63,6 +68,7 @@ def _files(contents: SolutionFolder) -> dict[str, str]:
     if contents.bundle is not None and contents.task_module is not None:
         files["task.py"] = contents.task_module
         files["launcher.py"] = Path(launcher.__file__).read_text()
+        files |= _checking_files(contents.bundle.schemas)
         files["requirements.txt"] = contents.bundle.lock.requirements
         files["Containerfile"] = _containerfile(contents.bundle, contents.image_config)
     files["report.html"] = contents.report_html
@@ -70,16 +76,25 @@ def _files(contents: SolutionFolder) -> dict[str, str]:
     return files
 
 
-def image_of(settings: Settings, lock: EnvironmentLock, code: str) -> str:
+def _checking_files(schemas: Mapping[str, TableSchema]) -> dict[str, str]:
+    """What the launcher needs to hold files against schemas; nothing where there are none."""
+    if not schemas:
+        return {}
+    return {"validator.py": Path(validator.__file__).read_text(), launcher.SCHEMAS_FILE: schemas_text(schemas)}
+
+
+def image_of(settings: Settings, lock: EnvironmentLock, code: str, schemas: Mapping[str, TableSchema]) -> str:
     """The content-addressed name of a solution's image, by all that is copied into it."""
-    launcher_text = Path(launcher.__file__).read_text()
-    return image_name(settings.name, lock, code + launcher_text, settings.image_config or ImageConfig())
+    copied = "".join([code, Path(launcher.__file__).read_text(), *_checking_files(schemas).values()])
+    return image_name(settings.name, lock, copied, settings.image_config or ImageConfig())
 
 
 def _containerfile(bundle: SolutionBundle, config: ImageConfig) -> str:
-    _, _, *arguments = launcher.command_line(bundle.inputs, bundle.outputs)
+    files = tuple(_checking_files(bundle.schemas))
+    validate = "strict" if files else "off"
+    _, _, *arguments = launcher.command_line(bundle.inputs, bundle.outputs, validate=validate)
     return render_containerfile(
-        bundle.lock, config.python_version, config.base_image, launcher_arguments=tuple(arguments)
+        bundle.lock, config.python_version, config.base_image, launcher_arguments=tuple(arguments), more_files=files
     )
 
 

@@ -24,6 +24,7 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.sandbox.contract import Limits, Sandbox
 from flyteplugins_codegen.sandbox.expectations import expect_outputs
 from flyteplugins_codegen.sandbox.opening import open_sandbox
+from flyteplugins_codegen.sandbox.outputs import Output
 from flyteplugins_codegen.sandbox.python_errors import syntax_cause
 from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
 from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite
@@ -35,6 +36,7 @@ from flyteplugins_codegen.stages.execute import with_retries
 from flyteplugins_codegen.stages.outcome import count_tests
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.stages.remember import Shelf, remember
+from flyteplugins_codegen.stages.validate import schema_cause, schemas_text
 
 _REPORTS = Shelf("reports", ("environment", "sandbox", "source"))
 _WORKERS = 2
@@ -74,7 +76,10 @@ def _key(run: Run, lock: EnvironmentLock) -> list[Any]:
         candidate.tests,
         request.model_dump(mode="json", exclude={"prompt", "constraints", "schema_text"}),
         [lock.digest, *RUNNER_REQUIREMENTS],
-        settings.model_dump(mode="json", include={"sandbox", "skip_tests", "timeout_s", "resources", "env_vars"}),
+        schemas_text(run.schemas),
+        settings.model_dump(
+            mode="json", include={"sandbox", "skip_tests", "timeout_s", "resources", "env_vars", "validation"}
+        ),
     ]
 
 
@@ -172,11 +177,24 @@ def _script_case(
 
     def judged() -> ScriptRun:
         ran, outputs = with_retries(lambda: run_script(bench.scripts, job), run.settings.sandbox_retries)
+        if ran.cause is None:
+            ran = ran.model_copy(update={"cause": _schema_cause(run, outputs)})
         if ran.cause is not None or example is None:
             return ran
         return ran.model_copy(update={"cause": expect_outputs(outputs, example.outputs, request.outputs)})
 
     return judged
+
+
+def _schema_cause(run: Run, outputs: Mapping[str, Output]) -> Cause | None:
+    """What breaks the schemas that constraints gave to outputs."""
+    names = [name for name in outputs if name in run.schemas and name not in run.request.inputs]
+    if not names or run.settings.validation != "strict":
+        return None
+    with tempfile.TemporaryDirectory(prefix="codegen-outputs-") as folder:
+        for name in names:
+            outputs[name].copy_to(Path(folder) / name)
+        return schema_cause(run.schemas, {name: Path(folder) / name for name in names})
 
 
 def _as_value(folder: Path, name: str, kind: str, value: JsonValue) -> Any:

@@ -13,7 +13,7 @@ from model_server import ModelServer
 from flyteplugins_codegen import AutoCoderAgent
 
 ROOT = Path(__file__).parents[2]
-MODEL_TASKS = {"write_solution", "write_tests", "repair", "implement_task", "sample_chunk"}
+MODEL_TASKS = {"infer_schemas", "write_solution", "write_tests", "repair", "implement_task", "sample_chunk"}
 
 
 def packaged(archive: Path) -> dict[str, bytes]:

@@ -191,10 +191,11 @@ def test_a_value_of_another_type_is_refused(type_name: str, value: Any, told: st
         format_value(value, type_name)
 
 
-def test_a_command_line_is_read_as_it_was_written() -> None:
+@pytest.mark.parametrize("validate", ["strict", "warn", "off"])
+def test_a_command_line_is_read_as_it_was_written(validate: str) -> None:
     inputs, outputs = {"weather": "file", "limit": "float"}, {"days": "int"}
-    command = launcher.command_line(inputs, outputs)
-    assert launcher.parse_command_line(command[2:]) == (inputs, outputs, "/app/solution.py")
+    command = launcher.command_line(inputs, outputs, validate=validate)
+    assert launcher.parse_command_line(command[2:]) == (inputs, outputs, "/app/solution.py", validate)
 
 
 @pytest.mark.parametrize(
