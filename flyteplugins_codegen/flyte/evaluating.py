@@ -10,11 +10,10 @@ from __future__ import annotations
 import functools
 import math
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import flytekit
 from flytekit import Deck, dynamic, map_task, task, workflow
 from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
@@ -22,16 +21,16 @@ from pydantic import Field
 
 from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.evaluation.evaluate import evaluate as judge_samples
-from flyteplugins_codegen.evaluation.evaluation import Evaluation
 from flyteplugins_codegen.evaluation.findings import check_k
 from flyteplugins_codegen.evaluation.judging.ways import Judge
 from flyteplugins_codegen.evaluation.problems.loading import load_problems, problem_file
 from flyteplugins_codegen.evaluation.report.summary import render_summary
 from flyteplugins_codegen.evaluation.request import DEFAULT_LIMITS
 from flyteplugins_codegen.evaluation.results.reading import read_evaluation
-from flyteplugins_codegen.evaluation.samples.loading import Samples, load_samples
+from flyteplugins_codegen.evaluation.samples.loading import load_samples
 from flyteplugins_codegen.evaluation.sharding import Part, deal, gather, write_parts
 from flyteplugins_codegen.flyte.caching import Salt, cached_by_code, local_salt, runs_locally
+from flyteplugins_codegen.flyte.evaluation_folder import tell_scores, write_folder
 from flyteplugins_codegen.flyte.leaving import upload
 from flyteplugins_codegen.flyte.readable import logger, readable_errors
 from flyteplugins_codegen.models.base import Value
@@ -173,9 +172,9 @@ def gather_evaluation(  # noqa: PLR0913 - the parts, and what the whole is made 
     results = [(part, _path(each.results) if each else None) for part, each in zip(parts, judged, strict=True)]
     flaws = {task: reason for each in judged if each for task, reason in each.flaws.items()}
     found = gather(given, results, k, problems=chosen, flaws=flaws)
-    folder = _written(found, given, read_evaluation(_path(before), k) if before else None, save_to)
+    folder = write_folder(found, given, read_evaluation(_path(before), k) if before else None, save_to)
     Deck("Evaluation", render_summary(found))
-    _tell(found, folder)
+    tell_scores(found, folder)
     return Evaluated({f"pass@{each}": value for each, value in found.pass_at_k.items()}, upload(folder, save_to))
 
 
@@ -265,25 +264,3 @@ def _limits(settings: JudgeSettings) -> Limits:
     given = {"cpu_s": settings.cpu_s, "memory_mib": settings.memory_mib}
     changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     return replace(DEFAULT_LIMITS, **changed)
-
-
-def _written(found: Evaluation, samples: Samples, before: Evaluation | None, save_to: str) -> Path:
-    """The folder: as asked; else, on this machine, a lasting place named by what is in it."""
-    if not runs_locally():
-        folder = Path(flytekit.current_context().working_directory) / "evaluation"
-    elif save_to:
-        folder = Path(save_to).absolute()
-    else:
-        folder = cache_dir() / "evaluations" / digest([asdict(end) for end in found.samples])[:12]
-    found.to_json_lines(folder / "results.jsonl")
-    found.to_parquet(folder / "results.parquet")
-    found.report(folder / "report.html", samples=samples, before=before, title=samples.path.name)
-    return folder
-
-
-def _tell(found: Evaluation, folder: Path) -> None:
-    for k, value in found.pass_at_k.items():
-        low, high = found.intervals[k]
-        logger.info("pass@%d = %.3f (95 %% interval %.3f to %.3f)", k, value, low, high)
-    logger.info("%s", ", ".join(f"{count} {outcome}" for outcome, count in found.counts.items() if count))
-    logger.info("evaluation folder: %s", folder)
