@@ -12,6 +12,7 @@ import pytest
 
 from flyteplugins_codegen.evaluation.problems.own import OwnProblem
 from flyteplugins_codegen.evaluation.programs.languages import LANGUAGES_OF_PROGRAMS
+from flyteplugins_codegen.evaluation.values import OUTCOMES
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs/evaluation.md").read_text()
@@ -37,6 +38,6 @@ def test_the_example_runs_and_prints_what_it_says(tmp_path: Path) -> None:
     assert finished.stdout.splitlines()[-len(said) :] == said
 
 
-@pytest.mark.parametrize("name", [*OwnProblem.model_fields, *LANGUAGES_OF_PROGRAMS])
-def test_every_field_of_ones_own_problem_and_every_language_is_in_it(name: str) -> None:
+@pytest.mark.parametrize("name", [*OwnProblem.model_fields, *LANGUAGES_OF_PROGRAMS, *OUTCOMES])
+def test_every_field_of_ones_own_problem_every_language_and_every_outcome_is_in_it(name: str) -> None:
     assert f"`{name}`" in DOCUMENT
