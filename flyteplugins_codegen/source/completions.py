@@ -35,6 +35,14 @@ def complete_definition(definition: FunctionDefinition, response: str) -> str:
     return next(whole, None) or next(cut, None) or _continued(definition, response)
 
 
+def require_completion(definition: FunctionDefinition, response: str) -> None:
+    """Raise ValueError for a response that holds neither the function nor a body for it, told to the model's face."""
+    program = complete_definition(definition, response)
+    if not _answers(program, definition.name):
+        error = _syntax_error(program)
+        raise ValueError(f"it is no Python function {definition.name}: {error or 'its body does nothing'}")
+
+
 def _parts(definition: FunctionDefinition, response: str) -> list[str]:
     """The texts that may hold the function or its body, the likeliest first."""
     blocks = [

@@ -20,8 +20,8 @@ from flyteplugins_codegen.llm.ask import Answer
 from flyteplugins_codegen.llm.budgeted import Account
 from flyteplugins_codegen.llm.replies import Reply
 from flyteplugins_codegen.models.conversation import Message, ModelCall
-from flyteplugins_codegen.source.completions import complete_definition
-from flyteplugins_codegen.source.definitions import read_definition
+from flyteplugins_codegen.source.completions import complete_definition, require_completion
+from flyteplugins_codegen.source.definitions import FunctionDefinition, read_definition
 from flyteplugins_codegen.syncing import BoundMethod
 from flyteplugins_codegen.toolkit.asking import ask_for, read_terms, total_cost_usd
 from flyteplugins_codegen.toolkit.assertion_filter import PassAssertionFilter, add_costs
@@ -72,8 +72,9 @@ async def implement(
     """The code of the function that is defined, what it cost, and which configuration it is from. As in AutoGen 0.2.
 
     The configurations are asked in turn until a response passes the assertions; where none does, the last one's best
-    response is given, and the log says so. Where a model fails, the next is asked. Of one configuration with one
-    response there is nothing to choose: then no assertions are made, and nothing is judged. Also `.aio`.
+    response is given, and the log says so. Where a model fails, or twice gives no Python, the next is asked. Of one
+    configuration with one response there is nothing to choose: then no assertions are made, and nothing is judged.
+    Also `.aio`.
 
     Args:
         definition: Signature and docstring, after the imports and functions that the function may use.
@@ -96,7 +97,7 @@ async def implement(
     function = read_definition(require_text("the definition", definition, "pass a signature with a docstring"))
     steps = read_cascade(configs)
     read_bench(timeout, use_docker)  # what is not possible is told before anything is spent
-    asker = _Asker(definition=definition, account=read_terms({"budget": budget}).account)
+    asker = _Asker(definition=definition, function=function, account=read_terms({"budget": budget}).account)
     judge: PassAssertionFilter | None = None
     first = 0
     made_cost: float | None = 0.0
@@ -123,6 +124,7 @@ class _Asker:
     """Puts one definition to models."""
 
     definition: str
+    function: FunctionDefinition
     account: Account | None
 
     async def ask(self, step: Step) -> _Responses:
@@ -137,7 +139,12 @@ class _Asker:
     async def _ask(self, config: ModelConfig, step: Step) -> Answer[FunctionReply] | ModelError:
         try:
             return await ask_for(
-                FunctionReply, self._messages(step), config=config, purpose="code", account=self.account
+                FunctionReply,
+                self._messages(step),
+                config=config,
+                purpose="code",
+                check=lambda reply: require_completion(self.function, reply.code),
+                account=self.account,
             )
         except ModelError as error:
             return error

@@ -134,6 +134,18 @@ def test_a_model_that_fails_is_passed_over_and_the_last_ones_failure_is_told(ser
     assert [call.model for call in raised.value.calls] == ["gpt-6-luna"]
 
 
+def test_a_model_that_gives_no_function_is_asked_once_more_and_then_passed_over(
+    serve: Callable[..., ModelServer],
+) -> None:
+    server = serve({"code": "I would use the formula."}, RIGHT)
+    assert "r**2" in implement(DEFINITION, configs(server, CHEAP)).code
+    assert "it is no Python function area" in server.calls[1].body["messages"][-1]["content"]
+    broken = {"code": "def area(r):\n    return ("}
+    server = serve(broken, {"code": "def area(r):\n    ..."}, RIGHT)
+    made = implement(DEFINITION, configs(server, CHEAP, STRONG), ASSERTIONS)
+    assert ("r**2" in made.code, made.config_index, len(server.calls)) == (True, 1, 3)
+
+
 def test_a_budget_bounds_all_calls_together(serve: Callable[..., ModelServer]) -> None:
     server = serve(WRONG, RIGHT)
     with pytest.raises(BudgetSpentError) as raised:
