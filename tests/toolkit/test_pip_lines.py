@@ -104,13 +104,13 @@ PARTS = ["pip install a", "ls", "'", '"', "\n", "\\\n", " && ", "<<E\n", "# ", "
 @pytest.mark.parametrize("unit", UNITS)
 def test_the_time_is_linear_in_the_length(unit: str) -> None:
     def duration(times: int) -> float:
-        begun = time.perf_counter()
+        begun = time.process_time()
         taken("pip install " + unit * times + "\nls")
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     duration(10)
     short, long = (min(duration(times) for _ in range(3)) for times in (2_000, 16_000))
-    assert long < 8 * 4 * short + 0.05
+    assert long < 8 * 4 * short + 0.2
 
 
 @given(st.lists(st.sampled_from(PARTS)))
