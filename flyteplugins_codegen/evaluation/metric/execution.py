@@ -22,7 +22,10 @@ _NO_TIMEOUT_S: Final = 7 * 24 * 3600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Testing:
-    """How the solutions of one problem are tested; see `execute_python_code_with_tests` for its fields."""
+    """How the solutions of one problem are tested; see `execute_python_code_with_tests` for its fields.
+
+    Raises RequestError for a time below 0.
+    """
 
     test_code: str
     package_mapping: Mapping[str, str | None]
@@ -30,6 +33,10 @@ class Testing:
     parse_output_fn: Callable[[str], ExecutionResult]
     image: str | None = None
     timeout: int = 60
+
+    def __post_init__(self) -> None:
+        if self.timeout < 0:
+            raise RequestError(f"timeout={self.timeout}: it is wall seconds of one run; give 0 for no limit")
 
 
 def execute_python_code_with_tests(  # noqa: PLR0913, PLR0917 - the signature is eval-framework's
@@ -60,7 +67,7 @@ def execute_python_code_with_tests(  # noqa: PLR0913, PLR0917 - the signature is
     A solution that takes too long, or that ends its process, is one that failed.
 
     Raises:
-        RequestError: the tests are not Python, or a `dockerfile` is given.
+        RequestError: the tests are not Python, a `dockerfile` is given, or the time is below 0.
         PackageError: a package of the mapping does not exist or conflicts.
         IndexUnavailableError: the packages cannot be installed by fault of the machine.
         SandboxError: the sandbox failed, or this machine has none.

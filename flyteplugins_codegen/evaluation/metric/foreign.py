@@ -11,7 +11,6 @@ import binascii
 import json
 import pickletools
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +18,6 @@ from flyteplugins_codegen.environment.layers import install
 from flyteplugins_codegen.environment.lock import resolve
 from flyteplugins_codegen.errors import DecodingError
 from flyteplugins_codegen.evaluation.metric.snippets import ExecutionResult
-from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits
 from flyteplugins_codegen.sandbox.failure_text import decoded
 from flyteplugins_codegen.sandbox.opening import open_sandbox
@@ -86,13 +84,8 @@ class SandboxedCallable:
             outputs=("result.json",),
             limits=_LIMITS,
         )
-        with open_sandbox(environment=_environment()) as sandbox:
+        with open_sandbox(environment=install(resolve(_PACKAGES))) as sandbox:
             return _read_result(sandbox.run(job))
-
-
-@cache
-def _environment() -> InstalledEnvironment:
-    return install(resolve(_PACKAGES))
 
 
 def _read_result(execution: Execution) -> str | ExecutionResult:

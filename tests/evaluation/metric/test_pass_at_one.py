@@ -203,3 +203,5 @@ def test_the_function_below_the_metric_takes_what_eval_frameworks_takes() -> Non
     assert told == ExecutionResult(success=True, output="All 2 tests completed successfully.")
     with pytest.raises(RequestError, match="as image"):
         execute_python_code_with_tests(**arguments, dockerfile="Dockerfile")
+    with pytest.raises(RequestError, match="timeout=-1"):
+        execute_python_code_with_tests(**{**arguments, "timeout": -1}, dockerfile=None)
