@@ -180,13 +180,14 @@ def _told(job: ValuesJob, nonce: str, left: int) -> bytes:
 def _with_the_judges(limits: Sequence[Limits], cases: int) -> Limits:
     """What all may use in turn: the judge is one process more, tells something of each case, and has the last word.
 
-    Where there are several, one more process has them take turns; `turns.py` holds each to its own processor time.
+    Where there are several, one more process has them take turns; it holds each to its own processor time. On the clock
+    they have together what two may take: one that stops its judge is to hold up the others for no longer.
     """
     report_kib = _REPORT_KIB * len(limits) + cases // _CASES_A_KIB
     times = [each.cpu_s for each in limits]
     return replace(
         limits[0],
-        wall_s=sum(each.wall_s for each in limits) + _GRACE_S,
+        wall_s=min(len(limits), 2) * max(each.wall_s for each in limits) + _GRACE_S,
         cpu_s=None if None in times else sum(math.ceil(time or 0) for time in times) if len(times) > 1 else times[0],
         memory_mib=max(each.memory_mib for each in limits),
         processes=max(each.processes for each in limits) + min(len(limits), 2),
