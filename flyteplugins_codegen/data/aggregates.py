@@ -13,7 +13,7 @@ from flyteplugins_codegen.data.engine import opened
 from flyteplugins_codegen.data.values import is_comparable, is_number, json_value, stored_type
 
 # Squares of larger numbers are no numbers any more, and DuckDB gives up on the whole query.
-_LARGEST_SQUARED = "1e150"
+_LARGEST_SQUARED = 1e150
 _SURE_DIGITS = 10
 _SLICES = 64
 
@@ -87,8 +87,7 @@ def _of_numbers(name: str, number: int, kind: pa.DataType) -> list[str]:
         value = f"CASE WHEN abs({name}) < {_LARGEST_SQUARED} THEN {name}::DOUBLE END"
     elif pa.types.is_decimal(kind):
         value = f"{name}::DOUBLE"
-    found = [f"avg({value}) AS mean{number}", f"stddev_samp({value}) AS deviation{number}"]
-    return [*found, f"count({value}) AS averaged{number}"]
+    return [f"avg({value}) AS mean{number}", f"stddev_samp({value}) AS deviation{number}"]
 
 
 def _aggregates(found: pa.RecordBatch, number: int, kind: pa.DataType) -> Aggregates:
@@ -100,9 +99,14 @@ def _aggregates(found: pa.RecordBatch, number: int, kind: pa.DataType) -> Aggreg
         "minimum": _shown(found, f"least{number}", kind),
         "maximum": _shown(found, f"greatest{number}", kind),
     }
-    if is_number(kind) and _number(found, f"averaged{number}") == valid:
+    if is_number(kind) and _can_average(found, number):
         told |= {name: _rounded(_number(found, f"{name}{number}")) for name in ("mean", "deviation")}
     return Aggregates(valid, **told)
+
+
+def _can_average(found: pa.RecordBatch, number: int) -> bool:
+    """Whether no value was too large to be squared."""
+    return all(abs(_number(found, f"{which}{number}")) < _LARGEST_SQUARED for which in ("least", "greatest"))
 
 
 def _rounded(value: float | None) -> float | None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from flyteplugins_codegen.data.column_lines import NAME_CHARACTERS, VALUE_CHARACTERS, columns_table, shown_value
 from flyteplugins_codegen.data.texts import cell, one_line, shorten, token_cost
-from flyteplugins_codegen.models.profile import ColumnProfile, DataContext, ForeignKey, SampleProfile
+from flyteplugins_codegen.models.profile import ColumnProfile, ForeignKey, SampleProfile
 
 MAX_TOKENS = 8000
 _COSTS_PER_TOKEN = 3  # see `token_cost`
@@ -30,12 +30,6 @@ _FORMAT_NAMES = {
     "jsonl": "JSON Lines",
     "excel": "Excel",
 }
-
-
-def build_context(profiles: Sequence[SampleProfile], max_sample_rows: int) -> DataContext:
-    """The profiles with the text that shows them as they are."""
-    text = render_context(profiles, max_sample_rows)
-    return DataContext(samples={profile.name: profile for profile in profiles}, text=text)
 
 
 def render_context(

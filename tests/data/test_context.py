@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flyteplugins_codegen.data.context import build_context
+from flyteplugins_codegen.data.context import render_context
 from flyteplugins_codegen.data.profile import profile_sample
 from flyteplugins_codegen.data.texts import shorten
 from flyteplugins_codegen.models.profile import SampleProfile
@@ -31,7 +31,7 @@ def rows_of(text: str) -> list[list[str]]:
 
 def test_a_small_table_is_shown_whole_and_tightly(tmp_path: Path) -> None:
     profile = profile_of(tmp_path, "product,qty,price\na,1,2.5\nb,2,3.5\nc,3,1.0\n")
-    text = build_context([profile], 100).text
+    text = render_context([profile], 100)
     assert text.startswith("## sales (sales.csv): CSV, 3 rows, 3 columns, 42 bytes\n")
     assert "|qty|int|0|unique|1 to 3|||\n" in text
     assert "All rows:" in text
@@ -40,7 +40,7 @@ def test_a_small_table_is_shown_whole_and_tightly(tmp_path: Path) -> None:
 
 
 def test_the_weather_costs_little_and_says_what_matters() -> None:
-    text = build_context([profile_sample(WEATHER, "weather")], 100).text
+    text = render_context([profile_sample(WEATHER, "weather")], 100)
     assert len(text) < 1250
     assert "|date|date|0|unique|2012-01-01 to 2015-12-31|||" in text
     assert "|precipitation|float|0|111|0.0 to 55.9|3.02943; 0, 0, 2.8||" in text
@@ -49,24 +49,24 @@ def test_the_weather_costs_little_and_says_what_matters() -> None:
 
 
 def test_no_row_is_shown_when_none_may_be(tmp_path: Path) -> None:
-    text = build_context([profile_of(tmp_path, "a\nsecret value\n")], 0).text
+    text = render_context([profile_of(tmp_path, "a\nsecret value\n")], 0)
     assert "```" not in text
 
 
 def test_fewer_rows_are_shown_than_the_profile_holds_when_fewer_may_be() -> None:
-    text = build_context([profile_sample(WEATHER, "weather")], 2).text
+    text = render_context([profile_sample(WEATHER, "weather")], 2)
     assert len(rows_of(text)) == 3
 
 
 def test_notes_reach_the_prompt(tmp_path: Path) -> None:
-    text = build_context([profile_of(tmp_path, "a;b\n1;2\n3;4\n")], 5).text
+    text = render_context([profile_of(tmp_path, "a;b\n1;2\n3;4\n")], 5)
     assert "Note: the delimiter is ';'" in text
 
 
 def test_wide_data_stays_within_its_room_and_says_what_is_left_out(tmp_path: Path) -> None:
     header = ",".join(["empty", "constant", *(f"n_{number}" for number in range(3000))])
     rows = "".join(f",7,{','.join(str(row * number) for number in range(3000))}\n" for row in range(15))
-    text = build_context([profile_of(tmp_path, f"{header}\n{rows}")], 100).text
+    text = render_context([profile_of(tmp_path, f"{header}\n{rows}")], 100)
     assert len(text) <= 6000
     shown = re.findall(r"^\|(n_\d+)\|", text, re.MULTILINE)
     assert len(shown) > 30
@@ -84,12 +84,12 @@ def test_many_samples_share_the_room(tmp_path: Path) -> None:
     header = ",".join(f"column_{number}" for number in range(200))
     rows = "".join(f"{','.join(str(row * number) for number in range(200))}\n" for row in range(12))
     profile = profile_of(tmp_path, f"{header}\n{rows}")
-    assert len(build_context([profile] * 10, 100).text) < 10 * 2500
+    assert len(render_context([profile] * 10, 100)) < 10 * 2500
 
 
 def test_long_values_are_marked_with_their_true_length(tmp_path: Path) -> None:
     value = "".join(chr(97 + number % 26) for number in range(1234))
-    text = build_context([profile_of(tmp_path, f"a\n{value}\n")], 5).text
+    text = render_context([profile_of(tmp_path, f"a\n{value}\n")], 5)
     kept, hidden = re.findall(r"^([a-z]+)…\(\+(\d+) characters\)$", text, re.MULTILINE)[0]
     assert value.startswith(kept)
     assert len(kept) + int(hidden) == 1234
@@ -97,12 +97,10 @@ def test_long_values_are_marked_with_their_true_length(tmp_path: Path) -> None:
 
 def test_the_first_lines_are_shown_as_they_are_written(tmp_path: Path) -> None:
     lines = ["id;at;price", "00501;2024-01-01 00:30:00+01:00;1.50"]
-    text = build_context(
-        [profile_of(tmp_path, "\n".join([*lines, *["00502;2024-01-02 00:30:00+01:00;2.00"] * 5]))], 5
-    ).text
+    text = render_context([profile_of(tmp_path, "\n".join([*lines, *["00502;2024-01-02 00:30:00+01:00;2.00"] * 5]))], 5)
     assert "It begins:" in text
     assert all(line in text.split("\n") for line in lines)
-    assert "00501" not in build_context([profile_of(tmp_path, "\n".join(lines))], 0).text
+    assert "00501" not in render_context([profile_of(tmp_path, "\n".join(lines))], 0)
 
 
 def test_shortening_twice_keeps_the_count_true() -> None:
@@ -117,7 +115,7 @@ def test_shortening_twice_keeps_the_count_true() -> None:
 )
 def test_a_value_cannot_leave_its_place(hostile: str, tmp_path: Path) -> None:
     quoted = '"' + hostile.replace('"', '""') + '"'
-    text = build_context([profile_of(tmp_path, f"{quoted},b\n{quoted},1\n")], 5).text
+    text = render_context([profile_of(tmp_path, f"{quoted},b\n{quoted},1\n")], 5)
     rows = rows_of(text)
     assert len(rows) == 2
     assert rows[0] == [rows[1][0], "b"]
@@ -130,15 +128,15 @@ def test_a_value_cannot_leave_its_place(hostile: str, tmp_path: Path) -> None:
 def test_text_and_binary_samples_are_shown_too(tmp_path: Path) -> None:
     log = profile_of(tmp_path, "started\nstopped\n", "run.log")
     (tmp_path / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n")
-    text = build_context([log, profile_sample(tmp_path / "x.png", "image")], 5).text
+    text = render_context([log, profile_sample(tmp_path / "x.png", "image")], 5)
     assert "## sales (run.log): text, 2 lines, 16 bytes\nIt begins:\n```\nstarted\nstopped\n```\n" in text
     assert "## image (x.png): binary, 8 bytes\nNote: its content is Portable Network Graphics file;" in text
 
 
 def test_the_same_samples_give_the_same_bytes() -> None:
-    texts = {build_context([profile_sample(WEATHER, "weather")], 100).text for _ in range(5)}
+    texts = {render_context([profile_sample(WEATHER, "weather")], 100) for _ in range(5)}
     assert len(texts) == 1
 
 
 def test_no_samples_give_no_text() -> None:
-    assert build_context([], 100).text == ""
+    assert render_context([], 100) == ""
