@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +30,8 @@ def sandbox() -> Iterator[Sandbox]:
 def judged(
     sandbox: Sandbox, language: str, program: str, tests: ProgramTests | StdinTests, limits: Limits | None = None
 ) -> ProgramEnd:
+    if language == "cpp" and shutil.which("g++") is None:
+        pytest.skip("C++ cannot be built here; apt-get install g++")
     run = ProgramRun(
         language=language, program=program, tests=tests, limits=limits or Limits(wall_s=60), word="3f786850e387550f"
     )
