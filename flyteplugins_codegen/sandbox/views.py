@@ -57,8 +57,8 @@ def private_root(folder: Path, interpreter: Interpreter, place: Place) -> list[s
     for path in interpreter.hidden:
         options += ["--ro-bind", str(folder / "empty"), str(path)]
     options += ["--ro-bind", str(folder / "etc"), "/etc"]
-    for path in ("/etc/alternatives", *java_settings()):
-        options += ["--ro-bind-try", path, path]
+    for name in ("/etc/alternatives", *java_settings()):
+        options += ["--ro-bind-try", name, name]
     return [*options, *_environment(folder, interpreter, place), "--proc", "/proc", "--dev", "/dev"]
 
 
