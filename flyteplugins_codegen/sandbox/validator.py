@@ -46,7 +46,7 @@ NULLS: Final = frozenset({
     "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
 })
 # fmt: on
-_DELIMITERS: Final = (",", ";", "\t", "|")
+_DELIMITERS: Final = (",", ";", "\t", "|", "^", "~", "\x01")
 _BYTE_ORDER_MARKS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -496,7 +496,8 @@ def _open_file(path: Path, wanted: Sequence[str] | None, lengths: _RowLengths) -
     encoding = _encoding(head)
     start = head.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
     lines = _lines(path, opener, encoding)
-    if start.startswith(("{", "[")):
+    # Objects, or a list of them; a header of delimited text may begin with a bracket too.
+    if re.match(r'\{\s*["}]|\[\s*[{\]]', start):
         return _open_json(path, opener, encoding, wanted)
     return _open_delimited(lines, start, wanted, lengths)
 
@@ -556,31 +557,54 @@ def _texts(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> It
             yield line
 
 
+class _Dialect(NamedTuple):
+    """How text is delimited; `comment_lines`, which begin with `#`, come before the header."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    escape: str | None = None
+    comment_lines: int = 0
+
+    def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """The rows that are not empty, the header first."""
+        reader = csv.reader(
+            itertools.islice(lines, self.comment_lines, None),
+            delimiter=self.delimiter,
+            quotechar=self.quote,
+            escapechar=self.escape,
+            doublequote=self.escape is None,
+        )
+        return (row for row in reader if row)
+
+
 def _open_delimited(lines: Iterator[str], start: str, wanted: Sequence[str] | None, lengths: _RowLengths) -> _Table:
-    delimiter = _delimiter(start, set(wanted or ()))
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_LINE_CHARS))
-    reader = csv.reader(
-        (line.lstrip("\ufeff") if first else line for first, line in _marked(lines)), delimiter=delimiter
-    )
-    rows = (row for row in reader if row)
+    first = next(lines, "").lstrip("\ufeff")
+    rows = _dialect(start, set(wanted or ())).rows(itertools.chain([first], lines))
     header = _unique_names(next(rows, []))
     places = {name: position for position, name in enumerate(header) if wanted is None or name in wanted}
     return _Table(list(places), set(header), _text_chunks(rows, len(header), places, lengths))
 
 
-def _marked(lines: Iterator[str]) -> Iterator[tuple[bool, str]]:
-    for number, line in enumerate(lines):
-        yield number == 0, line
+def _dialect(start: str, wanted: set[str]) -> _Dialect:
+    """The delimiter that parts the header into the most of the wanted names, and then into the most cells."""
+    lines = start.splitlines(keepends=True)
+    comment_lines = len(list(itertools.takewhile(lambda line: re.match(r"#\s", line), lines)))
+    quote, escape = _quoting(start)
 
-
-def _delimiter(start: str, wanted: set[str]) -> str:
-    """The one that parts the header into the most of the wanted names, and then into the most cells."""
-
-    def found(delimiter: str) -> tuple[int, int]:
-        header = next(csv.reader(start.splitlines(keepends=True), delimiter=delimiter), [])
+    def found(dialect: _Dialect) -> tuple[int, int]:
+        header = next(dialect.rows(lines), [])
         return len(wanted & set(_unique_names(header))), len(header)
 
-    return max(_DELIMITERS, key=found)
+    return max((_Dialect(delimiter, quote, escape, comment_lines) for delimiter in _DELIMITERS), key=found)
+
+
+def _quoting(text: str) -> tuple[str, str | None]:
+    """The quote, and what stands before one within a text where quotes are not doubled."""
+    if '\\"' in text and re.search(r'(?:^|[,;\t|])"', text, re.MULTILINE):
+        return '"', "\\"
+    single = re.findall(r"(?:^|[,;\t|])'[^'\n]*'(?=[,;\t|\r\n]|$)", text, re.MULTILINE)
+    return ("'", None) if '"' not in text and len(single) > 1 else ('"', None)
 
 
 def _unique_names(names: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
+import gzip
 import os
 import subprocess
 import sys
@@ -20,8 +21,16 @@ from hypothesis import strategies as st
 from flyteplugins_codegen.data.pandera_source import render_schema
 from flyteplugins_codegen.data.profile import profile_sample
 from flyteplugins_codegen.data.schemas import infer_schema
+from flyteplugins_codegen.sandbox.validator import check_table
 
 WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.csv"
+
+
+def assert_holds(path: Path) -> None:
+    """The file satisfies its own schema as it is checked before a run."""
+    table = infer_schema(profile_sample(path, "sample"))
+    assert table is not None
+    assert check_table(path, table.for_validator()) == []
 
 
 def source_of(path: Path) -> str:
@@ -105,6 +114,7 @@ def test_any_csv_satisfies_its_own_schema(tmp_path: Path, data: st.DataObject) -
     path = tmp_path / "t.csv"
     pd.DataFrame(rows, columns=range(width), dtype=str).to_csv(path, index=False, header=names)
     schema_of(path).validate(pd.read_csv(path))
+    assert_holds(path)
 
 
 def test_columns_of_the_same_name_and_of_none_are_called_as_pandas_calls_them(tmp_path: Path) -> None:
@@ -142,6 +152,7 @@ def test_every_type_that_pandas_writes_satisfies_its_schema(suffix: str, tmp_pat
     read = getattr(pd, f"read_{suffix}")(path)
     schema = schema_of(path)
     schema.validate(read)
+    assert_holds(path)
     claimed = {name for name, column in schema.columns.items() if column.dtype is not None}
     assert claimed == {"id", "small", "float", "text", "category", "time", "zoned", "span", "flag"}
 
@@ -168,6 +179,7 @@ def test_json_satisfies_its_schema_however_pandas_reads_it(lines: bool, tmp_path
     frame.assign(created_at=5, flag=[True, False], nested=[[1], {"a": 2}]).to_json(path, orient="records", lines=lines)
     schema = schema_of(path)
     schema.validate(pd.read_json(path, lines=lines))
+    assert_holds(path)
     assert str(schema.columns["id"].dtype) == "int64"
 
 
@@ -196,3 +208,30 @@ def test_a_hostile_column_name_is_nothing_but_a_name(name: str, tmp_path: Path) 
     assert name in keys
     assert source.isprintable() or all(line.isprintable() for line in source.split("\n"))
     schema_of(path).validate(pd.read_parquet(path))
+
+
+TABLES = {
+    "semicolons": b"id;amount\n1;2,5\n2;3,5\n",
+    "pipes": b"id|amount\n1|2.5\n2|3.5\n",
+    "single quotes": b"id,name\n1,'a,b'\n2,'c'\n",
+    "no header": b"1,2.5,paid\n2,3.5,open\n3,4.5,paid\n",
+    "latin-1": "größe,n\nä,1\nö,2\n".encode("latin-1"),
+    "UTF-16": "id,n\n1,ä\n2,ö\n".encode("utf-16"),
+    "gzip": gzip.compress(b"id,n\n1,a\n2,b\n"),
+    "dates": b"day,at\n2024-01-01,2024-01-01 10:00:00\n2024-01-02,2024-01-02T10:00:00Z\n",
+    "dates of a country": b"day,n\n31/12/2023,1\n01/02/2024,2\n",
+    "comments before the header": b"# made by hand\nid,n\n1,2\n3,4\n",
+    "blanks": b"id , n\n 1, 2\n 3, x\n",
+    "numbers with signs": b"a,b,c\n+1,1e3,0x1F\n-2,.5,7\n",
+    "huge numbers": b"a,b\n9223372036854775808,1e400\n1,2\n",
+    "one column": b"n\n1\n\n2\n",
+}
+
+
+@pytest.mark.parametrize("form", TABLES)
+def test_every_form_of_a_table_holds_to_its_own_schema(form: str, tmp_path: Path) -> None:
+    path = tmp_path / ("t.csv.gz" if form == "gzip" else "t.csv")
+    path.write_bytes(TABLES[form])
+    table = infer_schema(profile_sample(path, "sample"))
+    if table is not None:
+        assert check_table(path, table.for_validator()) == []
