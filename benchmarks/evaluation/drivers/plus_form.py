@@ -56,8 +56,10 @@ def _calls_of(check: Any, function: Any) -> list[list[Any]]:
     calls: list[list[Any]] = []
 
     def recording(*arguments: Any) -> Any:
-        if json.loads(json.dumps(arguments)) == list(arguments):
-            calls.append(copy.deepcopy(list(arguments)))
+        # JSON has no tuples; where a list does as well, it stands for one, as in evalplus's files.
+        written = json.loads(json.dumps(arguments))
+        if function(*copy.deepcopy(written)) == function(*copy.deepcopy(arguments)):
+            calls.append(written)
         return function(*arguments)
 
     check(recording)
@@ -77,7 +79,8 @@ def _is_answered(function: Any, call: list[Any]) -> bool:
     try:
         signal.setitimer(signal.ITIMER_REAL, _SECONDS)
         try:
-            json.dumps(function(*copy.deepcopy(call)))
+            # No number that is none: a polynomial without a root has infinity as its zero.
+            json.dumps(function(*copy.deepcopy(call)), allow_nan=False)
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except Exception:  # noqa: BLE001 - whatever it is, the input is none that the problem is about
