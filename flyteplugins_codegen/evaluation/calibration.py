@@ -6,6 +6,7 @@ follow the machine: a slow one gives every sample the more time.
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import time
@@ -53,9 +54,9 @@ class Plan:
     slowness: float = field(default=1.0)
 
     def limits_of(self, problem: Problem) -> Limits:
-        """Those of one sample, for this machine."""
+        """Those of one sample, for this machine; processor time in whole seconds, as each process is held to it."""
         limits = problem.limits or self.limits
-        cpu_s = None if limits.cpu_s is None else limits.cpu_s * self.slowness
+        cpu_s = None if limits.cpu_s is None else float(math.ceil(limits.cpu_s * self.slowness))
         return replace(limits, cpu_s=cpu_s, wall_s=limits.wall_s * self.slowness)
 
 
@@ -121,7 +122,7 @@ def _extended(limits: Limits, cpu_s: float, wall_s: float) -> Limits:
     """The limits, with at least this much time where there is a limit at all."""
     return replace(
         limits,
-        cpu_s=None if limits.cpu_s is None else max(limits.cpu_s, cpu_s),
+        cpu_s=None if limits.cpu_s is None else float(math.ceil(max(limits.cpu_s, cpu_s))),
         wall_s=max(limits.wall_s, wall_s),
     )
 

@@ -36,7 +36,7 @@ def calibrated(machine: Machine, problem: Problem = PROBLEM, slowness: float = 1
     return calibrate(plan, machine.run_all)["p"]
 
 
-@pytest.mark.parametrize(("canonical_s", "cpu_s"), [(0.1, 5), (3.0, 30), (0.5, 5)])
+@pytest.mark.parametrize(("canonical_s", "cpu_s"), [(0.1, 5), (3.0, 30), (0.5, 5), (0.72, 8)])
 def test_a_sample_may_take_ten_times_as_long_as_the_canonical_solution(canonical_s: float, cpu_s: float) -> None:
     found = calibrated(Machine(canonical_s)).limits
     assert found.cpu_s == pytest.approx(cpu_s)
