@@ -15,17 +15,20 @@ from flyteplugins_codegen import (
     AutoCoderAgent,
     Budget,
     CodeBlock,
+    CodeExecutionPassAtOne,
     CodeGenEvalResult,
     CodePlan,
     CodeSolution,
     CommandLineCodeResult,
     CommandLineExecutor,
+    Evaluation,
     ImageConfig,
     ModelConfig,
     PassAssertionFilter,
     content_str,
     create_virtual_env,
     eval_function_completions,
+    evaluate,
     execute_code,
     extract_blocks,
     extract_code,
@@ -34,9 +37,18 @@ from flyteplugins_codegen import (
     implement,
     improve_code,
     improve_function,
+    load_problems,
+    load_samples,
+    read_evaluation,
     run_code,
 )
 from flyteplugins_codegen.errors import CodegenError, ModelError, RequestError
+from flyteplugins_codegen.evaluation import (
+    CallableSerializer,
+    CodeExecutionPassAtOneContext,
+    Completion,
+    MetricResult,
+)
 from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
 
 
@@ -165,3 +177,22 @@ async def implement_a_function(definition: str) -> None:
     chosen = PassAssertionFilter(generate_assertions, timeout=0.5)
     assert_type(chosen.pass_assertions({"definition": definition}, [made.code]), bool)
     assert_type(eval_function_completions([code], definition, assertions="assert f(1) == 2"), dict[str, Any])
+
+
+async def evaluate_samples(earlier: Path) -> None:
+    problems = load_problems("humaneval", only=["HumanEval/0"])
+    samples = load_samples("samples.jsonl", problems)
+    evaluation = await evaluate.aio(problems, samples, k=(1, 10), journal=Path("journal.jsonl"))
+    assert_type(evaluation, Evaluation)
+    assert_type(evaluation.intervals[1], tuple[float, float])
+    assert_type(evaluation.to_parquet("results.parquet"), Path)
+    before = read_evaluation(earlier, (1, 10))
+    assert_type(evaluation.compare(before).better, tuple[str, ...])
+    evaluation.report("report.html", samples=samples, before=before)
+
+
+def judge_completions(context: CodeExecutionPassAtOneContext) -> None:
+    answers = [Completion(id=number, prompt="", completion="x = 1", context=context) for number in range(10)]
+    metric = CodeExecutionPassAtOne(k=10, serializer=CallableSerializer(allowed_modules=("merging",)))
+    assert_type(metric.calculate(answers), list[MetricResult])
+    assert_type(metric.calculate(answers[0])[0].value, float | None)
