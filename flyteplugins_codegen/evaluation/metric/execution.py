@@ -9,7 +9,7 @@ from typing import Final
 
 from flyteplugins_codegen.errors import CodegenError, RequestError, SandboxError
 from flyteplugins_codegen.evaluation.metric.machines import open_machine
-from flyteplugins_codegen.evaluation.metric.programs import Program, SuiteProgram, plan_program
+from flyteplugins_codegen.evaluation.metric.programs import Program, SuiteProgram, find_ending, plan_program
 from flyteplugins_codegen.evaluation.metric.snippets import ExecutionResult, render_unittest_output
 from flyteplugins_codegen.sandbox.contract import Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.limit_causes import limit_cause
@@ -94,7 +94,8 @@ def execute_all(codes: Sequence[str], testing: Testing) -> list[ExecutionResult 
     Raises RequestError, PackageError, IndexUnavailableError, and SandboxError where there is no sandbox at all.
     """
     merged = [testing.merge_code_fn(code, testing.test_code) for code in codes]
-    programs = [_planned(text, testing) for text in merged]
+    ending = _ending(testing)
+    programs = [plan_program(text, ending) for text in merged]
     with open_machine(testing.image, _packages(merged, testing.package_mapping)) as sandbox:
 
         def execute(program: Program) -> ExecutionResult | CodegenError:
@@ -107,9 +108,9 @@ def execute_all(codes: Sequence[str], testing: Testing) -> list[ExecutionResult 
             return list(pool.map(execute, programs))
 
 
-def _planned(merged: str, testing: Testing) -> Program:
+def _ending(testing: Testing) -> str:
     try:
-        return plan_program(merged, testing.test_code)
+        return find_ending(testing.merge_code_fn("", testing.test_code), testing.test_code)
     except SyntaxError as error:
         raise RequestError(f"test_code is not Python: {error}; mend the benchmark's tests") from error
 

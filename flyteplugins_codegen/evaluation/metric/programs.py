@@ -1,8 +1,9 @@
 """How a merged program is judged: its tests as a suite whose tests are counted, wherever the tests can be told apart.
 
-A merge function is anybody's. Where it leaves the tests' text whole, what stands before that text is the solution and
-what follows from it on are the tests; they run as two modules, the tests finding the solution's names by import.
-Anything else is a program that prints, and its text is all there is to judge by.
+A merge function is anybody's. What it makes of no solution at all shows where the tests stand in a program; where every
+program ends in that same text, what comes before it is the solution, and nothing that a solution holds can move the
+border. Solution and tests run as two modules, the tests finding the solution's names by import. Anything else is a
+program that prints, and its text is all there is to judge by.
 """
 
 from __future__ import annotations
@@ -38,30 +39,37 @@ class PrintingProgram:
 Program: TypeAlias = SuiteProgram | PrintingProgram
 
 
-def plan_program(merged: str, test_code: str) -> Program:
-    """The program that a merged text stands for. Raises SyntaxError for tests that are not Python."""
-    parse_module(test_code)
-    place = _place_of(test_code.strip(), merged)
-    if place is None:
+def plan_program(merged: str, ending: str) -> Program:
+    """The program that a merged text stands for; `ending` is that of `find_ending`. Raises SyntaxError as that does."""
+    if not ending or not merged.endswith(ending) or not _begins_a_line(ending, merged):
         return PrintingProgram(merged)
-    solution, tests = merged[:place], merged[place:]
-    if declared_tests(tests):
-        return _as_suite(solution, tests)
-    if asserts_something(tests) or _raises(tests):
-        return _as_suite(solution, _in_one_test(tests))
+    solution = merged.removesuffix(ending)
+    if declared_tests(ending):
+        return _as_suite(solution, ending)
+    if asserts_something(ending) or _raises(ending):
+        return _as_suite(solution, _in_one_test(ending))
     return PrintingProgram(merged)
 
 
-def _place_of(tests: str, merged: str) -> int | None:
-    """Where the text of the tests stands as statements of the program; not quoted, nor indented."""
-    place = merged.rfind(tests) if tests else -1
-    if place < 0 or merged[:place].rpartition("\n")[2]:
-        return None
+def find_ending(frame: str, test_code: str) -> str:
+    """The tests and what follows them in `frame`, a program without a solution; "" where they are no statements of it.
+
+    Raises SyntaxError for tests that are not Python.
+    """
+    parse_module(test_code)
+    tests = test_code.strip()
+    place = frame.rfind(tests) if tests else -1
+    ending = frame[place:] if place >= 0 else ""
     try:
-        parse_module(merged[place:])
+        parse_module(ending)
     except SyntaxError:
-        return None
-    return place
+        return ""
+    return ending
+
+
+def _begins_a_line(ending: str, merged: str) -> bool:
+    """Whether what ends the program is a statement of its own; not quoted, nor indented."""
+    return not merged.removesuffix(ending).rpartition("\n")[2]
 
 
 def _as_suite(solution: str, tests: str) -> SuiteProgram:

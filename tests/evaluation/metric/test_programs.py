@@ -6,7 +6,13 @@ import ast
 
 import pytest
 
-from flyteplugins_codegen.evaluation.metric.programs import PrintingProgram, SuiteProgram, plan_program
+from flyteplugins_codegen.evaluation.metric.programs import (
+    PrintingProgram,
+    Program,
+    SuiteProgram,
+    find_ending,
+    plan_program,
+)
 
 SOLUTION = """import math as m
 
@@ -21,8 +27,13 @@ def f(x): return x
 """
 
 
+def planned(tests: str, solution: str = SOLUTION, *, form: str = "{solution}\n{tests}") -> Program:
+    ending = find_ending(form.format(solution="", tests=tests), tests)
+    return plan_program(form.format(solution=solution, tests=tests), ending)
+
+
 def suite(tests: str, solution: str = SOLUTION) -> SuiteProgram:
-    program = plan_program(f"{solution}\n{tests}", tests)
+    program = planned(tests, solution)
     assert isinstance(program, SuiteProgram)
     return program
 
@@ -51,22 +62,31 @@ def test_statements_that_assert_become_one_test() -> None:
     assert ast.literal_eval(test.body[0].value) == "a\n  b"  # type: ignore[attr-defined]  # an assignment
 
 
-def test_tests_that_begin_after_a_solution_that_quotes_them_are_the_last() -> None:
+def test_no_solution_moves_the_border_to_the_tests() -> None:
     tests = "assert f(1) == 1"
-    found = suite(tests, f'"""{tests}"""\n' + SOLUTION)
-    assert found.solution.count(tests) == 1
+    for solution in (
+        f'"""{tests}"""\n{SOLUTION}',
+        f"{SOLUTION}\n{tests}\n",
+        f"{SOLUTION}\n{tests}\ndef f(x): return 1",
+    ):
+        assert suite(tests, solution).solution.strip() == solution.strip()
 
 
-def test_tests_that_are_quoted_are_no_statements() -> None:
-    assert isinstance(plan_program("TESTS = 'assert 1 == 1'", "assert 1 == 1"), PrintingProgram)
-    assert isinstance(plan_program("def f():\n    assert 1 == 1", "assert 1 == 1"), PrintingProgram)
-
-
-@pytest.mark.parametrize("tests", ["print(f(42))", "", "exec(TESTS)"])
-def test_what_asserts_nothing_can_only_print(tests: str) -> None:
-    assert isinstance(plan_program(SOLUTION + tests, tests), PrintingProgram)
+@pytest.mark.parametrize(
+    ("tests", "form"),
+    [
+        ("print(f(42))", "{solution}\n{tests}"),
+        ("", "{solution}\n{tests}"),
+        ("assert f(1)", "TESTS = '{tests}'\n{solution}\nexec(TESTS)"),
+        ("assert f(1)", "{solution}\ndef g():\n    {tests}"),
+        ("assert f(1)", "{tests}\n{solution}"),
+        ("assert f(1)", "{solution}\n# {tests}"),
+    ],
+)
+def test_what_cannot_be_told_apart_can_only_print(tests: str, form: str) -> None:
+    assert isinstance(planned(tests, form=form), PrintingProgram)
 
 
 def test_tests_that_are_no_python_are_told() -> None:
     with pytest.raises(SyntaxError):
-        plan_program("x = 1\nassert (", "assert (")
+        find_ending("x = 1\nassert (", "assert (")
