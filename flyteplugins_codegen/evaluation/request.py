@@ -12,7 +12,8 @@ from typing import Final, get_args
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.findings import check_k
 from flyteplugins_codegen.evaluation.judging.ways import Judge
-from flyteplugins_codegen.evaluation.values import Problem
+from flyteplugins_codegen.evaluation.soundness import check_entry_point, check_tests
+from flyteplugins_codegen.evaluation.values import AssertTests, CheckTests, Problem
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.contract import Limits
 
@@ -46,6 +47,9 @@ class Request:
         _check_problems(self.problems)
         _check_limits(self.limits, "limits")
         for problem in self.problems:
+            check_entry_point(problem)
+            if problem.canonical_solution is None or not isinstance(problem.tests, CheckTests | AssertTests):
+                check_tests(problem)  # the canonical solution would tell of them too, and long tests take long to read
             if problem.limits is not None:
                 _check_limits(problem.limits, f"the limits of problem {problem.task_id!r}")
 

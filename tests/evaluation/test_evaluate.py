@@ -24,6 +24,7 @@ from flyteplugins_codegen.evaluation.values import (
     Sample,
     StdinPair,
     StdinTests,
+    Tests,
     UnittestTests,
 )
 from flyteplugins_codegen.sandbox.contract import Limits
@@ -161,12 +162,33 @@ def test_it_may_be_awaited() -> None:
         ({"limits": Limits(wall_s=math.nan)}, "limits: wall_s=nan is no limit"),
         ({"limits": Limits(memory_mib=1)}, "1 MiB are less than an interpreter needs"),
         ({"problems": ()}, "no problems"),
+        ({"problems": (replace(PROBLEMS["check"], entry_point=""),)}, "'check': its entry_point is ''"),
+        ({"problems": (replace(PROBLEMS["pairs"], entry_point="f g"),)}, "'pairs': its entry_point is 'f g'"),
         ({"problems": (PROBLEMS["check"], PROBLEMS["check"])}, "two problems have the task_id 'check'"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_runs(given: dict[str, Any], told: str) -> None:
     with pytest.raises(RequestError, match=told):
         evaluated(sample("check", RIGHT), **given)
+
+
+@pytest.mark.parametrize(
+    ("tests", "told"),
+    [
+        (CheckTests("def check(f:\n"), "the tests, line 1: SyntaxError"),
+        (CheckTests(""), "nothing in its tests that a sample could fail"),
+        (AssertTests(("assert f(1) ==",)), "SyntaxError"),
+        (AssertTests(()), "nothing in its tests"),
+        (PairTests(()), "nothing in its tests"),
+        (PairTests((Pair((object(),)),)), "pair 1 holds what is no plain data"),
+        (PytestTests("from solution import f\n"), "nothing in its tests"),
+        (StdinTests(()), "nothing in its tests"),
+    ],
+)
+def test_tests_that_cannot_be_run_are_told_with_their_problem(tests: Tests, told: str) -> None:
+    broken = Problem(task_id="broken/1", entry_point="f", tests=tests)
+    with pytest.raises(RequestError, match=f"problem 'broken/1': .*{told}"):
+        evaluated(sample("check", RIGHT), problems=(PROBLEMS["check"], broken))
 
 
 @pytest.mark.parametrize(
