@@ -42,6 +42,7 @@ class AutoCoderAgent(Settings):
         outputs: Mapping[str, Any] | None = None,
         examples: Sequence[Any] | None = None,
         tests: str | None = None,
+        schemas: Mapping[str, Any] | None = None,
     ) -> CodeGenEvalResult:
         """Generate a solution and judge it, repairing until it passes or `max_iterations` candidates have failed.
 
@@ -58,12 +59,15 @@ class AutoCoderAgent(Settings):
             outputs: Name to type: those, and `datetime`, `timedelta`.
             examples: Cases that must hold, `{"inputs": {...}, "outputs": {...}}`; inputs left out take the samples.
             tests: pytest source of the user's own, importing from `solution`. Never edited, always run.
+            schemas: Name of a sample or output file to a Pandera schema that it must hold to, here and at every run.
+                A sample without one has the schema that is inferred from it.
 
         Returns:
             The result; `success` says whether a candidate passed everything.
 
         Raises:
-            RequestError: a name, type, sample, example or test that is not possible; nothing was spent.
+            RequestError: a name, type, sample, schema, example or test that is not possible, or a sample that breaks a
+                constraint; nothing was spent on a solution.
             ModelError: the model could not be reached or gave no usable reply.
             IndexUnavailableError: packages could not be resolved by fault of the machine.
             SandboxError: the sandbox failed, or this machine offers none.
@@ -78,6 +82,7 @@ class AutoCoderAgent(Settings):
                 prompt=prompt,
                 schema_text=schema,
                 constraints=constraints,
+                schemas=schemas,
                 samples=samples,
                 inputs=inputs,
                 outputs=outputs,

@@ -29,13 +29,14 @@ from flyteplugins_codegen.models.rules import ValidateMode
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
 from flyteplugins_codegen.result import CodeGenEvalResult
-from flyteplugins_codegen.stages import build, context, schemas
+from flyteplugins_codegen.stages import build, context
 from flyteplugins_codegen.stages import repair as repairing
 from flyteplugins_codegen.stages import test as testing
 from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
 from flyteplugins_codegen.stages.loop import Driven, Finish, next_action
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
+from flyteplugins_codegen.stages.schemas import with_schemas
 from flyteplugins_codegen.syncing import run_blocking
 
 
@@ -132,6 +133,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     outputs: dict[str, str] | None,
     examples: list[dict] | None,
     tests: str,
+    schemas: dict | None,
 ) -> RunState:
     """Check the request. Never cached: it reads the samples' content, by which everything after it is kept."""
     job = prepare_job(
@@ -144,6 +146,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
             outputs=outputs,
             examples=examples,
             tests=tests or None,
+            schemas=schemas,
             skip_tests=agent.skip_tests,
         )
     )
@@ -169,7 +172,7 @@ def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInfe
 
     Constraints that our grammar does not know are read by the model.
     """
-    inferred = run_blocking(schemas.with_schemas(state.run, sample_paths(samples)))
+    inferred = run_blocking(with_schemas(state.run, sample_paths(samples)))
     return SchemasInferred(state.with_run(inferred.run), write_calls(inferred.calls))
 
 

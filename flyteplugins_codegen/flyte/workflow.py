@@ -88,6 +88,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
     outputs: dict[str, str] | None = None,
     examples: list[dict] | None = None,
     tests: str = "",
+    schemas: dict | None = None,
     save_to: str = "",
     allow_failure: bool = False,
 ) -> Generated:
@@ -103,6 +104,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         outputs: name to type: those, and datetime timedelta
         examples: cases that must hold
         tests: pytest source of your own, importing from `solution`
+        schemas: schemas of your own by the name of a sample or output file, as saved solutions have in `schemas.json`
         save_to: where the solution folder goes
         allow_failure: return the result of a run without success, too
     """
@@ -116,6 +118,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         outputs=outputs,
         examples=examples,
         tests=tests,
+        schemas=schemas,
     )
     profiled, schemas_calls = tasks.infer_schemas(
         state=tasks.extract_context(state=state, samples=samples), samples=samples
@@ -151,6 +154,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     outputs: dict[str, str] | None = None,
     examples: list[dict] | None = None,
     tests: str = "",
+    schemas: dict | None = None,
     schema: str = "",
     constraints: list[str] | None = None,
     name: str = "auto-coder",
@@ -185,6 +189,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         outputs: outputs by name and type (those, and datetime timedelta)
         examples: cases that must hold, a JSON list of {inputs, outputs}; inputs left out are the samples
         tests: pytest source of your own that must pass, importing from `solution`
+        schemas: schemas of your own by the name of a sample or output file, as saved solutions have in `schemas.json`
         schema: free text about formats and structures, shown to the model as it is
         constraints: requirements, one sentence each
         name: names the task, the image and the log lines
@@ -233,6 +238,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         outputs=outputs,
         examples=examples,
         tests=tests,
+        schemas=schemas,
         save_to=save_to,
         allow_failure=allow_failure,
     )

@@ -6,6 +6,7 @@ from pydantic import Field, JsonValue
 
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.interface import TypeName
+from flyteplugins_codegen.models.rules import TableSchema
 
 
 class Sample(Value):
@@ -25,11 +26,15 @@ class Example(Value):
 
 
 class Request(Value):
-    """The whole job. `inputs` holds every input in declared order, the samples' included as `file`."""
+    """The whole job. `inputs` holds every input in declared order, the samples' included as `file`.
+
+    `schemas` are the user's own, of samples and of output files, by name.
+    """
 
     prompt: str
     schema_text: str | None = None
     constraints: tuple[str, ...] = ()
+    schemas: dict[str, TableSchema] = Field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
     inputs: dict[str, TypeName] = Field(default_factory=dict)
     outputs: dict[str, TypeName] = Field(default_factory=dict)

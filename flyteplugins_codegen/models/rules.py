@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from flyteplugins_codegen.models.base import Value
@@ -69,10 +69,11 @@ class TableSchema(Value):
         return {"columns": [column.model_dump(mode="json") for column in self.columns], "rules": rules}
 
     @classmethod
-    def from_validator(cls, schema: dict[str, Any]) -> TableSchema:
+    def from_validator(cls, schema: Mapping[str, Any]) -> TableSchema:
         """The inverse of `for_validator`. Raises ValueError for anything else."""
-        rules = [{name: value for name, value in rule.items() if name != "text"} for rule in schema["rules"]]
-        return cls.model_validate({"columns": schema["columns"], "rules": rules})
+        rules = schema.get("rules", ())
+        plain = [{name: value for name, value in rule.items() if name != "text"} for rule in rules]
+        return cls.model_validate({**schema, "rules": plain})
 
 
 class AppliedConstraint(Value):

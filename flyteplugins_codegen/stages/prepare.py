@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from flyteplugins_codegen.data.files import describe_sample, frame_to_file, is_data_frame
+from flyteplugins_codegen.data.pandera_reading import read_schema
 from flyteplugins_codegen.errors import InterfaceError, RequestError, SampleError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.interface import TypeName, check_name, input_types, output_types
 from flyteplugins_codegen.models.request import Request, Sample
+from flyteplugins_codegen.models.rules import TableSchema
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.source.declared_tests import declared_tests
@@ -34,6 +36,7 @@ class JobArguments(Value):
     prompt: str
     schema_text: str | None = None
     constraints: Sequence[str] | None = None
+    schemas: Mapping[str, Any] | None = None
     samples: Mapping[str, Any] | None = None
     inputs: Mapping[str, Any] | None = None
     outputs: Mapping[str, Any] | None = None
@@ -61,6 +64,7 @@ def prepare_job(arguments: JobArguments) -> Job:
         prompt=arguments.prompt,
         schema_text=arguments.schema_text,
         constraints=tuple(arguments.constraints or ()),
+        schemas=_schemas(arguments.schemas or {}, inputs, outputs),
         samples=samples,
         inputs=inputs,
         outputs=outputs,
@@ -105,6 +109,16 @@ def _sample_path(name: str, value: Any) -> Path:
         raise SampleError(f"sample {name!r}: {value!r} is no path on this machine; pass FlyteFile({value!r})")
     # A FlyteFile is a path-like that downloads itself when it is asked for its path.
     return Path(os.fspath(value)).expanduser().absolute()
+
+
+def _schemas(
+    given: Mapping[str, Any], inputs: Mapping[str, TypeName], outputs: Mapping[str, TypeName]
+) -> dict[str, TableSchema]:
+    files = [name for name, kind in (*inputs.items(), *outputs.items()) if kind in {"file", "directory"}]
+    for name in given:
+        if name not in files:
+            raise InterfaceError(f"schemas: {name!r} is no file; files are {', '.join(files) or 'none'}")
+    return {name: read_schema(name, schema) for name, schema in given.items()}
 
 
 def _all_inputs(samples: Sequence[Sample], declared: Mapping[str, Any]) -> dict[str, TypeName]:

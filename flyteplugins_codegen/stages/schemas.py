@@ -41,10 +41,10 @@ async def with_schemas(run: Run, samples: Mapping[str, Path]) -> WithSchemas:
         ModelError: the model that is asked for constraints beyond our grammar could not be reached.
     """
     with stage("infer schemas") as note:
-        inferred = infer_schemas(run.context)
+        inferred = infer_schemas(run.context) | run.request.schemas
         constraints, calls = await _read(run)
         schemas = _with_rules(inferred, constraints)
-        broken = await asyncio.to_thread(lambda: list(_broken(constraints, samples)))
+        broken = await asyncio.to_thread(lambda: [*_against(run, samples), *_broken(constraints, samples)])
         _report(run, broken)
         note.detail = _told(schemas, constraints)
         context = run.context.model_copy(update={"samples": {}})
@@ -122,12 +122,19 @@ def _broken(constraints: Sequence[AppliedConstraint], samples: Mapping[str, Path
         )
 
 
+def _against(run: Run, samples: Mapping[str, Path]) -> Iterator[str]:
+    """What the samples break of the user's own schemas."""
+    for name, table in run.request.schemas.items():
+        if name in samples:
+            yield from (describe(name, flaw) for flaw in check_table(samples[name], table.for_validator()))
+
+
 def _report(run: Run, broken: list[str]) -> None:
     if broken and run.settings.validation == "strict":
         raise DataError(
-            "the samples break the constraints:\n"
+            "the samples break what is to hold for them:\n"
             + "\n".join(f"- {sentence}" for sentence in broken)
-            + "\nMend the data or the constraint, or pass validation='warn' to generate all the same."
+            + "\nMend the data, or the constraint or schema, or pass validation='warn' to generate all the same."
         )
     if run.settings.validation == "warn":
         for sentence in broken:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,13 +13,17 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pandera.pandas as pa
 import pytest
 from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
-from flyteplugins_codegen.errors import DataError, OutputError
+from flyteplugins_codegen.data.pandera_reading import read_schema
+from flyteplugins_codegen.errors import DataError, OutputError, RequestError
 from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
 from flyteplugins_codegen.sandbox import launcher
+from flyteplugins_codegen.sandbox.validator import check_table
 
 CODE = textwrap.dedent(
     """
@@ -171,3 +176,56 @@ def test_a_candidate_whose_output_breaks_a_constraint_is_repaired(tmp_path: Path
     assert repaired.success
     assert repaired.attempt_history[0].cause.kind == "invalid_output"
     assert "column 'price' must be at most 100" in asked
+
+
+REPORT = pa.DataFrameSchema(
+    {
+        "price": pa.Column(float, [pa.Check.in_range(0, 100, include_max=False), pa.Check.ne(50)], nullable=True),
+        "quantity": pa.Column(int, pa.Check.isin([1, 2])),
+        "name": pa.Column(str, [pa.Check.str_matches("[A-Z]"), pa.Check.str_length(2, 3)], required=False, unique=True),
+    }
+)
+
+
+def test_a_pandera_schema_of_the_users_own_is_held_to(tmp_path: Path) -> None:
+    table = read_schema("report", REPORT).for_validator()
+    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    good.write_text("price,quantity,name\n99.5,1,Abc\n,2,Bcd\n")
+    bad.write_text("price,quantity,name\n100,1,Abc\n50,3,bcd\n1,2.5,Abc\n2,1,Long\n")
+    assert not check_table(good, table)
+    REPORT.validate(pd.read_csv(good))
+    assert {(flaw.column, flaw.check): [number for number, _ in flaw.rows] for flaw in check_table(bad, table)} == {
+        ("price", "between 0 and 100, 100 excluded"): [1],
+        ("price", "none of 50"): [2],
+        ("quantity", "of type integer"): [3],
+        ("quantity", "one of 1, 2"): [2, 3],
+        ("name", "matches (?:[A-Z])[\\s\\S]*"): [2],
+        ("name", "between 2 and 3 characters long"): [4],
+        ("name", "unique"): [3],
+    }
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        (
+            pa.DataFrameSchema({"a": pa.Column(int, pa.Check(lambda column: column > 0, name="mine"))}),
+            "'mine', which is code",
+        ),
+        (pa.DataFrameSchema({"a": pa.Column(str, pa.Check.str_matches("(a+)+b"))}), "repeats a repetition"),
+        ("import pandera", "str is no schema"),
+        ({"columns": [{"name": "a", "type": "money"}]}, "columns.0.type"),
+    ],
+)
+def test_a_schema_that_cannot_be_taken_over_says_why(schema: Any, told: str) -> None:
+    with pytest.raises(RequestError, match=re.escape(told)):
+        read_schema("report", schema)
+
+
+def test_a_sample_that_breaks_the_users_schema_is_told_before_anything_is_spent(tmp_path: Path) -> None:
+    sales = write(tmp_path / "sales.csv", "1,2,3.5", "2,7,1.25")
+    with ModelServer({}) as server, pytest.raises(DataError, match="quantity' must be one of 1, 2: 1 row breaks this"):
+        AutoCoderAgent(model="openai/m", api_base=server.url).generate(
+            "Copy.", samples={"sales": sales}, outputs={"done": bool}, schemas={"sales": REPORT}
+        )
+    assert not server.calls
