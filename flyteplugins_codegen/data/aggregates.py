@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 from pydantic import JsonValue
 
-from flyteplugins_codegen.data.engine import opened
+from flyteplugins_codegen.data.engine import MEMORY_LIMIT, opened
 from flyteplugins_codegen.data.values import is_comparable, is_number, json_value, stored_type
+from flyteplugins_codegen.errors import SampleError
 
 # Squares of larger numbers are no numbers any more, and DuckDB gives up on the whole query.
 _LARGEST_SQUARED = 1e150
@@ -44,7 +45,12 @@ def aggregate(batches: Iterator[pa.RecordBatch], kinds: Sequence[pa.DataType], *
 
     Rows are compared in a slice of them, those whose hashes end alike: equal rows come into it together, so what
     repeats within it repeats as often outside.
+
+    Raises:
+        SampleError: DuckDB gives up, for want of memory or disk.
     """
+    import duckdb
+
     schema = pa.schema([(f"c{number}", stored_type(kind)) for number, kind in enumerate(kinds)])
     stream = pa.RecordBatchReader.from_batches(schema, (_stored(batch, schema) for batch in batches))
     selected = ["count(*) AS row_count"]
@@ -53,9 +59,15 @@ def aggregate(batches: Iterator[pa.RecordBatch], kinds: Sequence[pa.DataType], *
     if compares_rows:
         every = ", ".join(schema.names)
         selected.append(f"list(hash({every})) FILTER (WHERE hash({every}) % {_SLICES} = 0) AS sliced")
-    with opened({"stream": stream}) as connection:
-        query = f"SELECT {', '.join(selected)} FROM stream"  # noqa: S608 - names and numbers of ours
-        found = connection.sql(query).to_arrow_table().combine_chunks().to_batches()[0]
+    query = f"SELECT {', '.join(selected)} FROM stream"  # noqa: S608 - names and numbers of ours
+    try:
+        with opened({"stream": stream}) as connection:
+            found = connection.sql(query).to_arrow_table().combine_chunks().to_batches()[0]
+    except duckdb.Error as error:
+        raise SampleError(
+            f"a table of {len(kinds)} columns could not be summarised within {MEMORY_LIMIT} of memory ({error}); "
+            "pass fewer rows or columns of it"
+        ) from error
     columns = tuple(_aggregates(found, number, kind) for number, kind in enumerate(kinds))
     sliced = found.column("sliced").flatten() if compares_rows else None
     duplicates = None if sliced is None else (len(sliced) - len(sliced.unique())) * _SLICES

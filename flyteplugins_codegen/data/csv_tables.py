@@ -10,16 +10,15 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from flyteplugins_codegen.data.dialects import Dialect, first_rows, sniff_dialect
-from flyteplugins_codegen.data.formats import HEAD_BYTES, NOT_UTF8, read_head
-from flyteplugins_codegen.data.tables import Part, Source, Table, check_same_columns, unique_names
+from flyteplugins_codegen.data.csv_layouts import REMEDY, Layout, hex_columns, is_header_only, read_layout
+from flyteplugins_codegen.data.formats import NOT_UTF8
+from flyteplugins_codegen.data.tables import Source, Table, check_same_columns
 from flyteplugins_codegen.errors import SampleError
 
 T = TypeVar("T")
 
 # As many bytes decide the types at first, and are in memory at once.
 _BLOCK_BYTES = 2 << 20
-_MOST_HEADER_BYTES = 4 << 20
 _MOST_RESTARTS = 16
 _LINE_END = "\n"
 _MOST_LINES_OF_A_TEXT = 50
@@ -32,10 +31,8 @@ _NULLS = (
 )
 # fmt: on
 _CONVERSION_FAULT = re.compile(r"In CSV column #(\d+): .*?conversion error to ([a-z0-9]+)")
-_HEX_NUMBER = re.compile(r"\s*[+-]?0[xX]")
 _ROW_FAULT = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 _WIDER = {"null": pa.int64(), "int64": pa.float64(), "date32": pa.timestamp("ns")}
-_REMEDY = "repair the file, or save it again as CSV"
 
 
 class _TypeTooNarrowError(Exception):
@@ -50,17 +47,6 @@ class _NotUtf8Error(Exception):
     """A later row is not in UTF-8, though the first ones are."""
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """How one file is laid out."""
-
-    source: Source
-    part: Part
-    encoding: str
-    dialect: Dialect
-    names: tuple[str, ...]
-
-
 def fold_csv(source: Source, fold: Callable[[Table], T]) -> T:
     """What `fold` makes of the table, of all files of the sample together.
 
@@ -71,12 +57,12 @@ def fold_csv(source: Source, fold: Callable[[Table], T]) -> T:
         SampleError: nothing but blank lines, most rows not as long as the header, or no CSV at all.
     """
     notes: list[str] = []
-    layouts = [_layout(source, part, notes) for part in source.parts]
+    layouts = [read_layout(source, part, notes) for part in source.parts]
     names = list(layouts[0].names)
     for layout in layouts[1:]:
         check_same_columns(source, layout.part, names, list(layout.names))
     notes = list(dict.fromkeys(notes))
-    if len(layouts) == 1 and _is_header_only(layouts[0]):
+    if len(layouts) == 1 and is_header_only(layouts[0]):
         schema = pa.schema([(name, pa.null()) for name in names])
         return fold(Table(schema, iter(()), [*notes, "a header and no rows"]))
     types = dict.fromkeys(hex_columns(layouts[0].part, layouts[0].dialect), pa.string())
@@ -87,7 +73,7 @@ def fold_csv(source: Source, fold: Callable[[Table], T]) -> T:
 class _Reading:
     """A way to read the files: the types that are known to be needed, by a column's position."""
 
-    layouts: tuple[_Layout, ...]
+    layouts: tuple[Layout, ...]
     notes: tuple[str, ...]
     types: dict[int, pa.DataType]
     restarts_left: int = _MOST_RESTARTS
@@ -102,37 +88,6 @@ class _Reading:
     def as_latin_1(self) -> _Reading:
         layouts = tuple(replace(layout, encoding="latin-1") for layout in self.layouts)
         return replace(self, layouts=layouts, notes=(*self.notes, NOT_UTF8))
-
-
-def _layout(source: Source, part: Part, notes: list[str]) -> _Layout:
-    head = _head(part)
-    if not head.strip("\ufeff \t\r\n"):
-        raise source.error("holds nothing but blank lines", "pass a file that holds some data", part)
-    dialect = sniff_dialect(head, part.path.suffix.lower())
-    rows = first_rows(head, dialect)
-    if not rows:
-        raise source.error("begins with no row of CSV that can be read", _REMEDY, part)
-    notes += part.content.notes
-    notes += _notes_on(rows, dialect)
-    return _Layout(
-        source, part, part.content.encoding.removesuffix("-sig"), dialect, tuple(unique_names(rows[0], notes))
-    )
-
-
-def _is_header_only(layout: _Layout) -> bool:
-    path = layout.part.path
-    return path.stat().st_size < HEAD_BYTES and len(first_rows(_head(layout.part), layout.dialect)) == 1
-
-
-def _head(part: Part) -> str:
-    head = read_head(part.path, part.content.encoding)
-    return head if "\n" in head else read_head(part.path, part.content.encoding, _MOST_HEADER_BYTES)
-
-
-def hex_columns(part: Part, dialect: Dialect) -> list[int]:
-    """The columns that begin with numbers such as `0x1F`: Arrow takes these for numbers, pandas for text."""
-    rows = first_rows(_head(part), dialect)[1:]
-    return sorted({position for row in rows for position, field in enumerate(row) if _HEX_NUMBER.match(field)})
 
 
 def _fold_widening(reading: _Reading, fold: Callable[[Table], T]) -> T:
@@ -162,7 +117,7 @@ def _open_table(reading: _Reading) -> Table:
     return Table(reader.schema, batches, notes, skipped)
 
 
-def _open_reader(layout: _Layout, types: dict[int, pa.DataType], ragged: _RaggedRows | None) -> Any:
+def _open_reader(layout: Layout, types: dict[int, pa.DataType], ragged: _RaggedRows | None) -> Any:
     """An Arrow reader; without `ragged` it stops at the first row of the wrong length and names it, and is slower."""
     dialect = layout.dialect
     try:
@@ -213,7 +168,7 @@ def _batches(
             raise _fault(layout, error) from error
     layout = reading.layouts[0]
     if ragged.count > row_count:
-        raise layout.source.error(f"is no table: {_ragged_text(layout, ragged)}", _REMEDY)
+        raise layout.source.error(f"is no table: {_ragged_text(layout, ragged)}", REMEDY)
     if ragged.count:
         notes.append(f"{_ragged_text(layout, ragged)}; left out here")
         skipped.append(ragged.count)
@@ -238,7 +193,7 @@ def _notes_on_end(batch: pa.RecordBatch | None) -> list[str]:
     ]
 
 
-def _ragged_text(layout: _Layout, ragged: _RaggedRows) -> str:
+def _ragged_text(layout: Layout, ragged: _RaggedRows) -> str:
     rows = "1 row has" if ragged.count == 1 else f"{ragged.count} rows have"
     return (
         f"{rows} not the header's {len(layout.names)} fields "
@@ -246,7 +201,7 @@ def _ragged_text(layout: _Layout, ragged: _RaggedRows) -> str:
     )
 
 
-def _first_ragged_row(layout: _Layout) -> str:
+def _first_ragged_row(layout: Layout) -> str:
     """Its number. Arrow counts rows only where it reads in one thread, so the file is read again up to there."""
     all_text = dict.fromkeys(range(len(layout.names)), pa.string())
     try:
@@ -258,7 +213,7 @@ def _first_ragged_row(layout: _Layout) -> str:
     return "unknown"
 
 
-def _fault(layout: _Layout, error: Exception) -> Exception:
+def _fault(layout: Layout, error: Exception) -> Exception:
     narrow = _CONVERSION_FAULT.search(str(error))
     if "invalid UTF8" in str(error) and layout.encoding != "latin-1":
         return _NotUtf8Error()
@@ -266,8 +221,8 @@ def _fault(layout: _Layout, error: Exception) -> Exception:
         return _TypeTooNarrowError(int(narrow.group(1)), narrow.group(2))
     if "straddling object" in str(error):
         what = f"holds a row of more than {_BLOCK_BYTES >> 20} MiB, or a quote that is never closed"
-        return layout.source.error(what, _REMEDY, layout.part)
-    return layout.source.error(f"cannot be read as CSV ({error})", _REMEDY, layout.part)
+        return layout.source.error(what, REMEDY, layout.part)
+    return layout.source.error(f"cannot be read as CSV ({error})", REMEDY, layout.part)
 
 
 class _RaggedRows:
@@ -281,24 +236,3 @@ class _RaggedRows:
             self.actual = row.actual_columns
         self.count += 1
         return "skip"
-
-
-def _notes_on(rows: list[list[str]], dialect: Dialect) -> list[str]:
-    notes = [] if dialect.delimiter == "," else [f"the delimiter is {dialect.delimiter!r}"]
-    if dialect.quote != '"':
-        notes.append(f"texts are quoted by {dialect.quote!r}")
-    if dialect.escape:
-        notes.append(f"quotes within texts are written after {dialect.escape!r}")
-    if dialect.comment_lines:
-        notes.append(f"the header comes after {dialect.comment_lines} lines of comment")
-    if len(rows) > 1 and all(_is_number(field) for field in rows[0]):
-        notes.append("the first row looks like data, not like a header; it is taken for the header here")
-    return notes
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

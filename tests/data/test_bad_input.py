@@ -42,6 +42,7 @@ def parquet(folder: Path) -> bytes:
         ("a.xlsx", b"PK\x03\x04 and nothing else", "cannot be read as Excel"),
         ("a.orc", b"ORC" + b"\xfe\x01\x02" * 30, "cannot be read as ORC"),
     ],
+    ids=["empty", "binary", "cut gzip", "long row", "broken workbook", "broken ORC"],
 )
 def test_what_cannot_be_read_is_refused(file_name: str, content: bytes, fault: str, tmp_path: Path) -> None:
     with pytest.raises(SampleError, match=f"sample 's': .*{fault}"):
