@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,36 @@ def test_a_part_that_fails_is_not_counted_where_the_ratio_allows_it(
     assert found.counts["passed"] == 2
     with pytest.raises(Exception, match="no sandbox on this node"):
         evaluating.evaluate(**{**given, "shards": 2})
+
+
+def test_a_killed_run_goes_on_with_the_samples_that_are_missing(
+    pyflyte: Any, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    pyflyte.environment["FLYTE_CODEGEN_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    problem = {"task_id": "slow", "entry_point": "f", "prompt": "def f(x):\n", "asserts": ["assert f(1) == 2"]}
+    (tmp_path / "problems.jsonl").write_text(json.dumps(problem))
+    slow = "    import time\n    time.sleep(0.4)\n    return x + 1  # {}\n"
+    lines = [json.dumps({"task_id": "slow", "completion": slow.format(number)}) + "\n" for number in range(8)]
+    (tmp_path / "samples.jsonl").write_text("".join(lines))
+
+    command = ("run", SCRIPT, "evaluate", "--problems", "problems.jsonl", "--samples", "samples.jsonl", "--k", "[1]")
+    killed = pyflyte.start(*command)
+    journals = Path(pyflyte.environment["FLYTE_CODEGEN_CACHE"], "journals")
+    while killed.poll() is None and len(judged_in(journals)) < 3:
+        time.sleep(0.02)
+    killed.kill()
+    assert killed.wait() == -9
+    before = judged_in(journals)
+
+    done = pyflyte.run(*command, "--save_to", "out")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "8 passed" in done.stderr
+    after = judged_in(journals)
+    assert after[: len(before)] == before
+    assert 3 <= len(before) < len(after) == len(set(after)) == 8
+
+
+def judged_in(journals: Path) -> list[str]:
+    """The keys of all that was judged, in the order in which it was."""
+    texts = [path.read_text() for path in journals.glob("*.jsonl")]
+    return [json.loads(line)["key"] for text in texts for line in text.splitlines() if line.endswith("}")]
