@@ -99,7 +99,7 @@ def _write(descriptor: int, data: bytes) -> None:
 
 def _key_of(line: bytes) -> bytes | None:
     """The key of a whole record."""
-    if not line.endswith(b"}\n"):
+    if not line.rstrip(b"\n").endswith(b"}"):
         return None
     try:
         record = json.loads(line)

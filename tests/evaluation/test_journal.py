@@ -117,7 +117,7 @@ def test_a_line_that_was_cut_off_is_left_out_and_swallows_nothing(
     path.write_bytes(whole[: cut % (len(whole) + 1)])
     again = Journal(path)
     found = [again.get(bytes([number]) * 16) for number in range(2)]
-    count = whole[: cut % (len(whole) + 1)].count(b"\n")
+    count = sum(line.endswith(b"}") for line in path.read_bytes().splitlines())
     assert found == [*VERDICTS[:count], *[None] * (2 - count)]
     if more:
         again.add(b"z" * 16, VERDICTS[1])

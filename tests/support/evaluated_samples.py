@@ -11,11 +11,11 @@ from flyteplugins_codegen.evaluation.evaluate import evaluate
 from flyteplugins_codegen.evaluation.evaluation import Evaluation
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem, Sample
 
-COUNT = 60
+COUNT = 96  # six sandboxes' worth
 PROBLEM = Problem(task_id="HumanEval/0", entry_point="f", tests=CheckTests(CHECK))
 # Some of them take a while, so that there is a time to be killed at.
 PROGRAMS = [
-    f"import time\ntime.sleep({0.03 * (number % 3)})\n{WRONG if number % 4 else RIGHT}# {number}\n"
+    f"import time\ntime.sleep({0.02 * (number % 3)})\n{WRONG if number % 4 else RIGHT}# {number}\n"
     for number in range(COUNT)
 ]
 SAMPLES = [Sample(task_id=PROBLEM.task_id, solution=program) for program in PROGRAMS]
