@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flytekit.configuration import Image, ImageConfig, SerializationSettings
+from flytekit.core.context_manager import ExecutionState, FlyteContextManager
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.evaluation.problems.loading import load_problems
 from flyteplugins_codegen.evaluation.results.reading import read_evaluation
+from flyteplugins_codegen.evaluation.sharding import Part
 from flyteplugins_codegen.flyte import evaluating
 
 ROOT = Path(__file__).parents[2]
@@ -98,6 +101,29 @@ def test_a_part_that_fails_is_not_counted_where_the_ratio_allows_it(
     assert found.counts["passed"] == 2
     with pytest.raises(Exception, match="no sandbox on this node"):
         evaluating.evaluate(**{**given, "shards": 2})
+
+
+def test_a_cluster_gets_a_map_task_with_the_concurrency_and_the_ratio(tmp_path: Path) -> None:
+    image = ImageConfig(Image("default", "runner", "1"))
+    settings = SerializationSettings(project="p", domain="d", version="1", image_config=image)
+    context = FlyteContextManager.current_context()
+    context = context.with_serialization_settings(settings).build()
+    on_cluster = context.execution_state.with_params(mode=ExecutionState.Mode.TASK_EXECUTION)
+    file = FlyteFile(str(write_samples(tmp_path / "samples.jsonl", tasks=1)))
+    with FlyteContextManager.with_context(context.with_execution_state(on_cluster)) as compiling:
+        spec = evaluating.judge_parts.compile_into_workflow(
+            compiling,
+            evaluating.judge_parts._task_function,
+            parts=[Part(task_ids=(name,), content=name) for name in "abc"],
+            samples=[file] * 3,
+            problems=file,
+            settings=evaluating.JudgeSettings(problems="content"),
+            concurrency=2,
+            min_success_ratio=0.5,
+        )
+    (node,) = spec.nodes
+    made = node.to_flyte_idl().array_node
+    assert (made.parallelism, made.min_success_ratio, len(node.inputs)) == (2, 0.5, 4)
 
 
 def test_a_killed_run_goes_on_with_the_samples_that_are_missing(
