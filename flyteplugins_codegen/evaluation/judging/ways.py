@@ -25,11 +25,12 @@ def ways_of(problem: Problem, judge: Judge) -> tuple[JudgedBy, ...]:
         _check_program(problem)
         return ("output",)
     found = tuple(name for name, way in _WAYS.items() if isinstance(problem.tests, way.KINDS))
-    if judge == "auto" or found == ("output",):
+    if found and (judge == "auto" or found == ("output",)):
         return found
     if judge not in found:
         kind = type(problem.tests).__name__
-        raise RequestError(f"problem {problem.task_id!r} has {kind}, which judge={judge!r} does not take; use 'auto'")
+        remedy = "use 'auto'" if found else "they are for other languages than Python"
+        raise RequestError(f"problem {problem.task_id!r} has {kind}, which judge={judge!r} does not take; {remedy}")
     return (judge,)
 
 
