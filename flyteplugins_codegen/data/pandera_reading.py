@@ -21,7 +21,7 @@ _KINDS: tuple[tuple[tuple[str, ...], ColumnType], ...] = (
 
 
 def read_schema(name: str, given: Any) -> TableSchema:
-    """The schema of the sample or output `name`: of Pandera's DataFrameSchema or DataFrameModel, or our own, or its JSON.
+    """The schema of the sample or output `name`: Pandera's DataFrameSchema or DataFrameModel, our own, or its JSON.
 
     Of Pandera: columns, types, `nullable`, `unique`, `required`, and the built-in checks `gt ge lt le eq ne in_range
     isin notin str_matches str_length`. Other checks are code, which does not run where a solution's data are checked.

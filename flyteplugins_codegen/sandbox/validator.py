@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import IO, Any, Final, NamedTuple
 
 Cell = Any
-_CHUNK_ROWS: Final = 1 << 15
+_CHUNK_ROWS: Final = 1 << 13
 _READ_CHARS: Final = 1 << 20
 _LONGEST_LINE_CHARS: Final = 1 << 24
 _SHOWN_ROWS: Final = 5
@@ -183,6 +183,27 @@ _READS_AS: Final[Mapping[str, Callable[[Cell], bool]]] = MappingProxyType(
 )
 
 
+def _all_integers(cells: set[Cell]) -> bool:
+    try:
+        return all(map(_INTEGER.match, cells - {None, _ABSENT}))
+    except TypeError:
+        return False  # not all are texts
+
+
+def _all_numbers(cells: set[Cell]) -> bool:
+    texts = cells - {None, _ABSENT}
+    try:
+        # Python's numbers may have underscores, and truth values are numbers to it.
+        return all(map(str.isascii, texts)) and "_" not in "".join(texts) and all(True for _ in map(float, texts))
+    except (TypeError, ValueError):
+        return False
+
+
+_ALL_READ_AS: Final[Mapping[str, Callable[[set[Cell]], bool]]] = MappingProxyType(
+    {"integer": _all_integers, "number": _all_numbers}
+)
+
+
 def _shown(cell: Cell) -> str:
     text = repr(cell) if isinstance(cell, str) else str(cell)
     return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}... ({len(text)} characters)"
@@ -209,15 +230,23 @@ class _Chunk:
 class _CellCheck:
     """A condition that every cell of a column holds to or not by itself, or every pair of cells of two columns."""
 
-    def __init__(self, columns: tuple[str, ...], text: str, is_bad: Callable[..., bool]) -> None:
+    def __init__(
+        self,
+        columns: tuple[str, ...],
+        text: str,
+        is_bad: Callable[..., bool],
+        are_sound: Callable[[set[Cell]], bool] = lambda _: False,
+    ) -> None:
+        """`are_sound` tells of all different cells at once, and faster, that none is bad; it may leave it open."""
         self.columns = columns
-        self._text, self._is_bad = text, is_bad
+        self._text, self._is_bad, self._are_sound = text, is_bad, are_sound
         self._row_count = 0
         self._rows: list[tuple[int, str]] = []
 
     def add(self, chunk: _Chunk, rows_before: int) -> None:
         if len(self.columns) == 1:
-            bad = {cell for cell in chunk.different(self.columns[0]) if self._is_bad(cell)}
+            different = chunk.different(self.columns[0])
+            bad = set() if self._are_sound(different) else set(filter(self._is_bad, different))
             cells: Iterable[Cell] = chunk.columns[self.columns[0]]
         else:
             cells = list(zip(*(chunk.columns[name] for name in self.columns), strict=True))
@@ -301,9 +330,10 @@ def _checks(schema: Mapping[str, Any]) -> Iterator[_Check]:
     for column in schema["columns"]:
         name, kind = column["name"], column["type"]
         if kind != "any":
-            yield _CellCheck((name,), f"of type {kind}", _unless_null(_misreads(kind)))
+            are_sound = _ALL_READ_AS.get(kind, lambda _: False)
+            yield _CellCheck((name,), f"of type {kind}", _unless_null(_misreads(kind)), are_sound)
         if not column["is_nullable"]:
-            yield _CellCheck((name,), "not null", _is_null)
+            yield _CellCheck((name,), "not null", _is_null, lambda cells: None not in cells)
         if column["is_unique"]:
             yield _UniqueCheck(name)
     for rule in schema["rules"]:
@@ -541,20 +571,26 @@ def _encoding(head: bytes) -> str:
 
 def _lines(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> Iterator[str]:
     """The lines with their ends, as the csv module wants them. Raises UnreadableError for one without an end."""
-    for text in _texts(path, opener, encoding):
-        if len(text) >= _LONGEST_LINE_CHARS:
+    rest = ""
+    for block in _blocks(path, opener, encoding):
+        # Lines of old that end in a carriage return alone.
+        whole = rest + (block if "\n" in block else block.replace("\r", "\n"))
+        *lines, rest = whole.split("\n")
+        if len(rest) >= _LONGEST_LINE_CHARS:
             raise UnreadableError(f"{path} holds a line of more than {_LONGEST_LINE_CHARS:,} characters")
-        yield text
+        yield from (f"{line}\n" for line in lines)
+    if rest:
+        yield rest
 
 
-def _texts(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> Iterator[str]:
+def _blocks(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> Iterator[str]:
     with (
         _damage_told(path),
         opener(path) as raw,
         io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="") as file,
     ):
-        while line := file.readline(_LONGEST_LINE_CHARS):
-            yield line
+        while block := file.read(_READ_CHARS):
+            yield block
 
 
 class _Dialect(NamedTuple):
@@ -574,7 +610,7 @@ class _Dialect(NamedTuple):
             escapechar=self.escape,
             doublequote=self.escape is None,
         )
-        return (row for row in reader if row)
+        return filter(None, reader)
 
 
 def _open_delimited(lines: Iterator[str], start: str, wanted: Sequence[str] | None, lengths: _RowLengths) -> _Table:
@@ -633,7 +669,11 @@ def _text_chunks(
                 chunk[offset] = absent  # so that the rows after it keep their numbers
         number += len(chunk)
         columns = list(zip(*chunk, strict=True))
-        yield _Chunk({name: [None if cell in NULLS else cell for cell in columns[at]] for name, at in places.items()})
+        yield _Chunk({name: _with_nulls(columns[at]) for name, at in places.items()})
+
+
+def _with_nulls(cells: Sequence[str]) -> Sequence[Cell]:
+    return cells if NULLS.isdisjoint(cells) else [None if cell in NULLS else cell for cell in cells]
 
 
 def _rows(rows: Iterator[list[str]]) -> list[list[str]]:
@@ -667,27 +707,38 @@ def _told_apart(cells: list[Cell]) -> list[Cell]:
 
 def _records(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> Iterator[dict[str, Any]]:
     """The objects of JSON Lines, or of one list, decoded one after the other."""
-    decoder, buffer, is_first = json.JSONDecoder(), "", True
-    pieces = itertools.chain(_texts(path, opener, encoding), [""])
-    for piece in pieces:
-        buffer += piece
-        if is_first and buffer.strip("\ufeff \t\r\n"):
-            buffer, is_first = buffer.lstrip("\ufeff \t\r\n").removeprefix("["), False
+    text = "\ufeff \t\r\n"
+    blocks = (block for block in _blocks(path, opener, encoding) if block.strip(text))
+    first = next(blocks, "").lstrip(text)
+    buffer, needed_chars = "", 0
+    for piece in itertools.chain([first.removeprefix("[")], blocks, [None]):
+        buffer += piece or ""
+        # A value that is not whole yet is tried again when much has come: each time anew would take for ever.
+        if piece is not None and len(buffer) < needed_chars:
+            continue
         position = 0
-        while True:
-            position = _skip(buffer, position)
-            try:
-                value, end = decoder.raw_decode(buffer, position)
-            except ValueError:
-                break
+        for value, end in _values(buffer):
             position = end
             if isinstance(value, dict):
                 yield value
         buffer = buffer[position:]
+        needed_chars = len(buffer) * 3 // 2
         if len(buffer) > _LONGEST_LINE_CHARS:
             break
-    if buffer.strip(" \t\r\n],"):
+    if buffer.strip(f"{text}],"):
         raise UnreadableError(f"{path} is no JSON from {_shown(buffer[:_SHOWN_CHARS])} on")
+
+
+def _values(text: str) -> Iterator[tuple[Any, int]]:
+    """The whole values that the text begins with, each with the place of its end."""
+    decoder, position = json.JSONDecoder(), _skip(text, 0)
+    while position < len(text):
+        try:
+            value, position = decoder.raw_decode(text, position)
+        except ValueError:
+            return
+        yield value, position
+        position = _skip(text, position)
 
 
 def _skip(text: str, position: int) -> int:

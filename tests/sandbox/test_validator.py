@@ -138,6 +138,12 @@ def test_json_tells_numbers_from_texts_and_truth_values(is_lines: bool, tmp_path
         assert flaw.rows == ((2, "'True'"),)
 
 
+def test_a_document_of_many_lines_takes_no_longer_than_its_length(tmp_path: Path) -> None:
+    text = json.dumps([{"n": 1, "deep": list(range(60_000))}, {"n": "x"}], indent=1)
+    (flaw,) = check_table(saved(tmp_path, text, "t"), schema(columns=(ColumnSchema(name="n", type="number"),)))
+    assert flaw.rows == ((2, "'x'"),)
+
+
 @pytest.mark.parametrize("suffix", ["parquet", "feather"])
 def test_typed_files_are_checked_by_their_values(suffix: str, tmp_path: Path) -> None:
     day = dt.date(2020, 5, 1)
