@@ -32,7 +32,7 @@ def _database(process: int) -> Any:
     import duckdb
 
     folder = tempfile.mkdtemp(prefix=f"codegen-{process}-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(_remove, folder, process)
     database = duckdb.connect(
         ":memory:",
         config={
@@ -46,3 +46,9 @@ def _database(process: int) -> Any:
     # Last, and for good: what a sample holds can never become a path that the database opens.
     database.execute("SET enable_external_access = false; SET lock_configuration = true")
     return database
+
+
+def _remove(folder: str, process: int) -> None:
+    # A forked process leaves what its parent still uses.
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)

@@ -41,12 +41,13 @@ class RowPicker:
         self._row_count = 0
         self._picks: dict[tuple[Any, ...], tuple[int, pa.RecordBatch]] = {}
         self._last: pa.RecordBatch | None = None
-        self._columns = [_Watched() for _ in names[:_MOST_HIGHLIGHTED_COLUMNS]]
+        # A row of thousands of columns is megabytes of Arrow's own objects: none is kept that cannot be shown.
+        self._columns = [_Watched() for _ in names[: min(_MOST_HIGHLIGHTED_COLUMNS, 4 * self._most_rows)]]
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Take in the next comparable batch."""
         if self._most_rows and batch.num_rows:
-            for row in range(min(_HEAD_ROWS - self._row_count, batch.num_rows)):
+            for row in range(min(_HEAD_ROWS - self._row_count, batch.num_rows, self._most_rows)):
                 self._pick(("first", 0, self._row_count + row), batch, row)
             self._last = batch
             for position, watched in enumerate(self._columns):

@@ -15,6 +15,7 @@ _SEED = 20
 _MOST_ROWS = 20_000
 _MOST_CELLS = 1_000_000
 _MOST_BYTES = 24 << 20
+_MOST_PARTS = 16
 
 
 class RowSample:
@@ -40,10 +41,19 @@ class RowSample:
             kept, self._kept, self._kept_rows, self._kept_bytes = self._kept, [], 0, 0
             for part, draws in kept:
                 self._keep(part, draws)
+        if len(self._kept) > _MOST_PARTS:
+            self._join()
 
     def rows(self, schema: pa.Schema) -> pa.RecordBatch:
         """The rows kept, in their order."""
         return as_one_batch([part for part, _ in self._kept], schema)
+
+    def _join(self) -> None:
+        """One part instead of many: a part of thousands of columns is megabytes of Arrow's own objects."""
+        import numpy as np
+
+        parts, draws = zip(*self._kept, strict=True)
+        self._kept = [(as_one_batch(list(parts), parts[0].schema), np.concatenate(draws))]
 
     def _keep(self, batch: pa.RecordBatch, draws: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
         import numpy as np

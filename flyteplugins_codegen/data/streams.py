@@ -18,6 +18,10 @@ from flyteplugins_codegen.data.values import comparable_batch, is_comparable, is
 
 # What fits is held in memory and told exactly; all else streams by.
 WHOLE_BYTES = 24 << 20
+# Different values that are counted of a column, and of all columns together.
+_MOST_COUNTED = 1000
+_FEWEST_COUNTED = 20
+_MOST_COUNTED_OF_ALL = 100_000
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,8 @@ class Watch:
         self._picker = picker
         self._sample = RowSample(len(schema))
         self._rising = [_Rising() if is_comparable(field.type) else None for field in schema]
-        self._counts = [ValueCounts() if ValueCounts.can_count(field.type) else None for field in schema]
+        most_values = max(_FEWEST_COUNTED, min(_MOST_COUNTED, _MOST_COUNTED_OF_ALL // max(1, len(schema))))
+        self._counts = [ValueCounts(most_values) if ValueCounts.can_count(field.type) else None for field in schema]
         self._texts = {position: TextLengths() for position, field in enumerate(schema) if is_text(field.type)}
         self.fault: Exception | None = None
 

@@ -135,7 +135,7 @@ def _joined(told: _Told, sampled: ColumnProfile, sampled_valid: int) -> ColumnPr
         **described(told.field),
         null_count=told.row_count - valid,
         distinct_count=distinct,
-        is_unique=told.seen.is_rising,
+        is_unique=bool(told.row_count) and exact == told.row_count,
         is_constant=valid == told.row_count and (exact == 1 or _are_one(found)),
         minimum=found.minimum,
         maximum=found.maximum,

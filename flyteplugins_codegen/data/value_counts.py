@@ -11,14 +11,14 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.data.values import is_text
 
-_MOST_VALUES = 1000
 _LONGEST_CHARACTERS = 200
 
 
 class ValueCounts:
     """Exact counts; given up, for good, at the first sight of too many values or of long ones."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_values: int) -> None:
+        self._most_values = most_values
         self._counted: Counter[Any] | None = Counter()
         self._type: pa.DataType = pa.null()
 
@@ -34,12 +34,12 @@ class ValueCounts:
         self._type = column.type
         counts = pc.value_counts(column.drop_null() if column.null_count else column)
         values = counts.field("values")
-        if len(values) > _MOST_VALUES or _are_long(values):
+        if len(values) > self._most_values or _are_long(values):
             self._counted = None
             return False
         for value, count in zip(values.to_pylist(), counts.field("counts").to_pylist(), strict=True):
             self._counted[value] += count
-        if len(self._counted) > _MOST_VALUES:
+        if len(self._counted) > self._most_values:
             self._counted = None
         return self._counted is not None
 
