@@ -18,6 +18,7 @@ HONEST = {
     "as it is": RIGHT,
     "by arithmetic": "f = lambda x: 2 * x\n",
     "prints": "def f(x):\n    print('FAILED', 'BOOKING', 'OK', x)\n    return x * 2\n",
+    "prints much": "def f(x):\n    print('x' * 300_000, flush=True)\n    return x * 2\n",
     "by a class": "class Doubler:\n    def __call__(self, x): return x + x\nf = Doubler()\n",
     "by a decorator": "import functools\n@functools.lru_cache\ndef g(x): return x + x\ndef f(x):\n"
     "    return g(x) if isinstance(x, (int, float, str)) else x + x\n",

@@ -86,9 +86,10 @@ def test_one_that_takes_all_the_memory_takes_it_from_nobody(sandbox: Sandbox) ->
 @pytest.mark.parametrize("title", LEAVES)
 def test_a_mark_that_one_leaves_reaches_no_other(sandbox: Sandbox, title: str) -> None:
     first, *others = told(judged(sandbox, job(LEAVES[title]), job(RIGHT), job(RIGHT)))
-    assert first in {"test_failed", "exception", "again", "untrusted_report"}
+    assert first in {"test_failed", "exception", "timed_out", "again", "untrusted_report"}
     assert set(others) <= {"again", "passed"}
-    assert set(others) == {"again"} or not title.startswith(("leaves", "fills"))
+    # A process may be ended before it has left its group; and what is not permitted leaves nothing.
+    assert set(others) == {"again"} or "process" in title or not title.startswith(("leaves", "fills"))
 
 
 def test_a_sandbox_that_fails_is_told_as_such() -> None:

@@ -84,7 +84,7 @@ def _is_alone() -> bool:
 def state() -> State:
     """What a solution could have changed for those that come after it."""
     turns = [getattr(os, name)(0) for name in ("sched_getscheduler", "sched_getaffinity") if hasattr(os, name)]
-    turns.append(os.getpriority(os.PRIO_PROCESS, 0))
+    turns += [os.getpriority(os.PRIO_PROCESS, 0), os.get_blocking(2)]  # on stderr they all print
     return turns, [_listed(folder) for folder in FOLDERS], [_read(table) for table in TABLES]
 
 
