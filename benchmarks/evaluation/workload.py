@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -55,14 +56,15 @@ def canonical_work(folder: Path, python: str, repeat: int, plus_file: Path | Non
     return Work(problems, plus, write_lines(folder / f"canonical_{repeat}.jsonl", rows))
 
 
-def programs(repeat: int) -> list[str]:
-    """The same as whole programs with their checks, for the floor."""
-    import gzip
-
+def program_file(folder: Path, repeat: int) -> Path:
+    """The same as whole programs with their checks, in a JSON list, for the floor."""
     with gzip.open(problem_file("humaneval"), "rt", encoding="utf-8") as file:
         found = [json.loads(line) for line in file]
     parts = [(each["prompt"] + each["canonical_solution"], each["test"], each["entry_point"]) for each in found]
-    return [f"{solution}\n{test}\ncheck({name})\n" for solution, test, name in parts for _ in range(repeat)]
+    programs = [f"{solution}\n{test}\ncheck({name})\n" for solution, test, name in parts for _ in range(repeat)]
+    path = folder / "programs.json"
+    path.write_text(json.dumps(programs), encoding="utf-8")
+    return path
 
 
 def forged_work(folder: Path) -> tuple[Work, list[str], list[str]]:
