@@ -46,7 +46,8 @@ class ColumnProfile(Value):
     deviation (n - 1). `quartiles` are the values a quarter, half and three quarters up. `outlier_count` values lie more
     than three times the distance of the quartiles outside of them. `time_zone` is that of a time stamp.
     `pandas_dtype` is the pandas type that the file itself declares, `is_index` that pandas reads it as its index.
-    NaN counts as null; infinities are the texts `inf` and `-inf`.
+    NaN counts as null; infinities are the texts `inf` and `-inf`, and nothing is averaged with them. Mean and deviation
+    of a sample too large for memory have ten digits: the others depend on which thread summed which rows.
     """
 
     name: str
@@ -74,8 +75,8 @@ class SampleProfile(Value):
 
     `skipped_row_count` rows were not as long as the header, and are in no other number here. `compression` is that of
     the file, `part_count` the number of files of a folder. `candidate_keys` are columns, or pairs of them, that tell
-    every row from all others. `mirrors` are pairs of columns that hold the same values. `duplicate_row_count` rows
-    repeat an earlier one. `approximate` names the statistics of this level that are estimates. `line_shapes` are those
+    every row from all others. `mirrors` are pairs of columns of which each value of one goes with one value of the
+    other. `duplicate_row_count` rows repeat an earlier one. `approximate` names the statistics of this level that are estimates. `line_shapes` are those
     of a text's lines.
     """
 
