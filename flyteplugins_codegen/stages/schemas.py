@@ -9,6 +9,7 @@ from pathlib import Path
 
 from flyteplugins_codegen.data.constraints.grammar import read_constraint
 from flyteplugins_codegen.data.constraints.subjects import Vocabulary
+from flyteplugins_codegen.data.privacy.detection import find_personal
 from flyteplugins_codegen.data.schemas import infer_schema
 from flyteplugins_codegen.errors import DataError, ReplyError
 from flyteplugins_codegen.models.base import Value
@@ -78,7 +79,8 @@ async def _ask(run: Run, rest: list[str]) -> tuple[list[AppliedConstraint], tupl
     if not rest:
         return [], ()
     columns = {
-        name: {column.name: column.arrow_type for column in sample.columns.values()}
+        # Of a file without a header the names are its first row.
+        name: {each.name: each.arrow_type for each in sample.columns.values() if not find_personal(each.name)}
         for name, sample in run.context.samples.items()
         if sample.columns
     }

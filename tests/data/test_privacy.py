@@ -223,6 +223,24 @@ def test_a_masked_profile_holds_no_personal_value_and_says_what_was_replaced() -
     assert "city" not in report.replaced
 
 
+def test_a_first_row_that_is_taken_for_the_header_is_masked_too() -> None:
+    column = ColumnProfile(name="ada.planted@firma.de", arrow_type="string", null_count=0)
+    headless = profile().model_copy(
+        update={
+            "columns": {column.name: column},
+            "sample_rows": ({column.name: "Bonn"},),
+            "text_excerpt": "ada.planted@firma.de\nBonn",
+            "candidate_keys": ((column.name,),),
+            "mirrors": (),
+        }
+    )
+    masked, _ = mask_profile(headless, masker())
+    assert "planted" not in masked.model_dump_json().replace("planted@mail", "")
+    (name,) = masked.columns
+    assert masked.sample_rows == ({name: "Bonn"},)
+    assert masked.text_excerpt == f"{name}\nBonn"
+
+
 def test_a_value_has_one_fake_wherever_it_stands() -> None:
     masked, _ = mask_profile(profile(), masker())
     column = masked.columns["email"]

@@ -111,8 +111,25 @@ def mask_profile(profile: SampleProfile, masker: Masker) -> tuple[SampleProfile,
     }
     if masker.privacy.mode == "profile":
         changes |= _statistics_only(profile, columns, masker.privacy.min_rows)
+    changes |= _renamed(profile, changes, {name: work.text(name) for name in profile.columns})
     report = MaskingReport(mode=masker.privacy.mode, replaced=work.report())
     return profile.model_copy(update=changes), report
+
+
+def _renamed(profile: SampleProfile, changes: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """What names columns, by the names that may be seen: of a file without a header they are its first row."""
+    if all(name == shown for name, shown in names.items()):
+        return {}
+    return {
+        "columns": {
+            names[name]: column.model_copy(update={"name": names[name]}) for name, column in changes["columns"].items()
+        },
+        "sample_rows": tuple(
+            {names.get(name, name): value for name, value in row.items()} for row in changes["sample_rows"]
+        ),
+        "candidate_keys": tuple(tuple(names.get(name, name) for name in key) for key in profile.candidate_keys),
+        "mirrors": tuple((names.get(one, one), names.get(other, other)) for one, other in profile.mirrors),
+    }
 
 
 class _ProfileMasking:
