@@ -76,8 +76,8 @@ class SampleProfile(Value):
     `skipped_row_count` rows were not as long as the header, and are in no other number here. `compression` is that of
     the file, `part_count` the number of files of a folder. `candidate_keys` are columns, or pairs of them, that tell
     every row from all others. `mirrors` are pairs of columns of which each value of one goes with one value of the
-    other. `duplicate_row_count` rows repeat an earlier one. `approximate` names the statistics of this level that are estimates. `line_shapes` are those
-    of a text's lines.
+    other. `duplicate_row_count` rows repeat an earlier one. `approximate` names the statistics of this level that are
+    estimates. `line_shapes` are those of a text's lines.
     """
 
     name: str
