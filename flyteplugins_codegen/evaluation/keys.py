@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import sys
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -11,10 +11,9 @@ from typing import Final
 
 from flyteplugins_codegen.evaluation.judging.by_values import checks_of
 from flyteplugins_codegen.evaluation.values import PairTests, Problem, Tests
+from flyteplugins_codegen.sandbox import suites, values
 from flyteplugins_codegen.sandbox.contract import Limits
-from flyteplugins_codegen.sandbox.suites.program import suite_program
 from flyteplugins_codegen.sandbox.values.checks import checks_text
-from flyteplugins_codegen.sandbox.values.program import values_program
 from flyteplugins_codegen.store import digest
 
 _KEY_BYTES: Final = 16
@@ -38,13 +37,11 @@ def candidate_key(problem: bytes, program: str) -> bytes:
 
 @cache
 def judge_version() -> str:
-    """The digest of the judges that run inside the sandbox."""
-    return digest(_FORM, *(_program_bytes(program) for program in (values_program(), suite_program())))
-
-
-def _program_bytes(program: Mapping[str, Path | bytes]) -> bytes:
-    contents = (content if isinstance(content, bytes) else content.read_bytes() for content in program.values())
-    return digest(sorted(program), *contents).encode()
+    """The digest of the judges' sources, the same in every process: what they are compiled to is not."""
+    folders = [Path(room.__file__ or "").parent for room in (values, suites)]
+    files = [(folder, path) for folder in folders for path in sorted(folder.rglob("*.py"))]
+    names = [path.relative_to(folder).as_posix() for folder, path in files]
+    return digest(_FORM, sys.version_info[:2], names, *(path.read_bytes() for _, path in files))
 
 
 def _tests_bytes(tests: Tests) -> bytes:
