@@ -12,10 +12,18 @@ from flyteplugins_codegen.sandbox.failure_text import failure_text
 _MISSING: Final = re.compile(r"^ModuleNotFoundError: No module named '?([\w.]+)'?", re.MULTILINE)
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _LAUNCHER_LINE: Final = "launcher: "
+# Read in our own process, where a character takes up to 600 bytes and 10 µs.
+_LONGEST_CHARS: Final = 1_000_000
 
 
 def syntax_cause(source: str, file_name: str) -> Cause | None:
-    """The cause where the text is not Python, with the line, its text and the caret; found without running anything."""
+    """The cause where the text is not Python, with the line, its text and the caret; found without running anything.
+
+    A text of more than a million characters is not read, and is a cause of its own.
+    """
+    if len(source) > _LONGEST_CHARS:
+        message = f"{file_name} has {len(source):,} characters, more than {_LONGEST_CHARS:,}: too long to be read"
+        return _syntax_error(file_name, f"{message}; put data into files that the program reads")
     try:
         compile(source, file_name, "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -24,6 +32,10 @@ def syntax_cause(source: str, file_name: str) -> Cause | None:
         message = f"{file_name} cannot be read as Python: {str(error) or 'it is nested too deeply'}"
     else:
         return None
+    return _syntax_error(file_name, message)
+
+
+def _syntax_error(file_name: str, message: str) -> Cause:
     return Cause(kind="syntax_error", subject=file_name, message=failure_text(message), is_certain=True)
 
 
