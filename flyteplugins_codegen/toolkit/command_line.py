@@ -20,12 +20,14 @@ from flyteplugins_codegen.source.content import content_str
 from flyteplugins_codegen.source.language_names import language_of_file
 from flyteplugins_codegen.syncing import BothWays, in_daemon_thread
 from flyteplugins_codegen.toolkit.code_execution import CodeExecution
+from flyteplugins_codegen.toolkit.folders import read_folder
 from flyteplugins_codegen.toolkit.run_code import run_code
 from flyteplugins_codegen.toolkit.running.file_names import check_file_name, made_name, name_in_code
 from flyteplugins_codegen.toolkit.running.languages import read_language
 from flyteplugins_codegen.toolkit.running.pip_lines import take_installs
 from flyteplugins_codegen.toolkit.running.places import read_place
-from flyteplugins_codegen.toolkit.running.requests import read_folder, read_timeout
+from flyteplugins_codegen.toolkit.running.requests import read_timeout
+from flyteplugins_codegen.toolkit.texts import require_texts
 
 _REFUSED: Final = 1
 _NOT_FOUND: Final = 127
@@ -86,7 +88,7 @@ class CommandLineExecutor:
         sandbox: str | None = None,
     ) -> None:
         self._own_folder = tempfile.TemporaryDirectory(prefix="code-") if work_dir is None else None
-        self.work_dir = read_folder(work_dir) or Path(self._own_folder.name if self._own_folder else "").resolve()
+        self.work_dir = read_folder(self._own_folder.name if self._own_folder else work_dir, "work_dir").resolve()
         self.timeout = read_timeout(timeout)
         read_place(use_docker=use_docker, sandbox=sandbox)
         self._use_docker, self._sandbox = use_docker, sandbox
@@ -112,7 +114,7 @@ class CommandLineExecutor:
             ArgumentTypeError: what is no block of code.
             SandboxError, IndexUnavailableError: this machine failed; the blocks are not to blame.
         """
-        blocks = [_read_block(block) for block in code_blocks]
+        blocks = _read_blocks(code_blocks)
         return await in_daemon_thread(self._execute, blocks)
 
     def _execute(self, blocks: Sequence[_Block]) -> CommandLineCodeResult:
@@ -175,9 +177,11 @@ class _Packages:
     """What Python code may import, and what was added to it; safe to use from several threads."""
 
     def __init__(self, environment: InstalledEnvironment | Sequence[str] | None) -> None:
-        given = environment is None or isinstance(environment, InstalledEnvironment)
         self._base = environment if isinstance(environment, InstalledEnvironment) else None
-        self._requirements = () if given else _read_requirements(environment)
+        listed = () if environment is None or self._base else environment
+        self._requirements = require_texts(
+            "environment", listed, "pass an InstalledEnvironment, or a list of requirements"
+        )
         self._added: tuple[str, ...] = ()
         self._lock = Lock()
 
@@ -198,18 +202,16 @@ class _Packages:
             return environment
 
 
-def _read_requirements(environment: Any) -> tuple[str, ...]:
-    if not isinstance(environment, (list, tuple)) or not all(isinstance(name, str) for name in environment):
-        raise ArgumentTypeError(
-            f"environment is {type(environment).__name__}; pass an InstalledEnvironment, or a list of requirements"
-        )
-    return tuple(environment)
+def _read_blocks(blocks: Any) -> list[_Block]:
+    if not isinstance(blocks, Iterable) or isinstance(blocks, (str, bytes, Mapping)):
+        raise ArgumentTypeError(f"the blocks are {type(blocks).__name__}; pass a list of CodeBlock or (language, code)")
+    return [_read_block(block) for block in blocks]
 
 
 def _read_block(block: AnyBlock) -> _Block:
     parts: Any = block if isinstance(block, (tuple, list)) else (_of(block, "language"), _of(block, "code"))
     if len(parts) != 2 or not all(isinstance(part, str) for part in parts):  # noqa: PLR2004 - language and code
-        raise ArgumentTypeError(f"{type(block).__name__} is no block of code; pass a CodeBlock or (language, code)")
+        raise ArgumentTypeError(f"{block!r:.100} is no block of code; pass a CodeBlock or (language, code)")
     return _Block(parts[0], parts[1], block.file_name if isinstance(block, CodeBlock) else None)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +11,14 @@ from typing import Any, Final
 from flyteplugins_codegen.environment.layers import install
 from flyteplugins_codegen.environment.lock import resolve
 from flyteplugins_codegen.environment.packages import requirements_of
-from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SandboxError
+from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
-from flyteplugins_codegen.models.report import Cause, ValuesReport
+from flyteplugins_codegen.models.report import ValuesReport
 from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.sandbox.values.run import AssertList, CheckFunction, ValuesJob, run_many
 from flyteplugins_codegen.source.imports import third_party_names
 from flyteplugins_codegen.toolkit.running.places import Place, open_place, read_place
+from flyteplugins_codegen.toolkit.running.requests import read_timeout
 
 _log = logging.getLogger(__name__)
 # Far more than there are processors: what programs that never end do most of the time is to wait for their end.
@@ -27,9 +27,7 @@ _PROCESSORS: Final = os.cpu_count() or 1
 _IDLE_SHARE: Final = 0.05  # of its time: one that sleeps takes less
 _BUSY_SHARE: Final = 0.8
 _MEMORY_MIB: Final = 512  # each: as many as run at once may use it up together
-_LONGEST_PROGRAM: Final = 1_000_000  # characters: Python's parser needs a hundred times as much memory, in our process
 _FAULTS_OF_CHECKS: Final = frozenset({"broken_tests", "not_by_values"})
-_DEFAULT_TIMEOUT_S: Final = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +53,10 @@ class Bench:
             EnvironmentBuildError: what the sources import cannot be installed.
         """
         limits = Limits(wall_s=self.timeout_s, memory_mib=_MEMORY_MIB)
-        jobs = {
-            number: ValuesJob(solution=program, entry_point=entry_point, checks=checks, limits=limits)
-            for number, program in enumerate(programs)
-            if len(program) <= _LONGEST_PROGRAM
-        }
-        reports = self._run(list(jobs.values())) if jobs else []
-        judged = dict(zip(jobs, reports, strict=True))
-        return [judged.get(number) or _too_long(program) for number, program in enumerate(programs)]
+        jobs = [
+            ValuesJob(solution=program, entry_point=entry_point, checks=checks, limits=limits) for program in programs
+        ]
+        return self._run(jobs) if jobs else []
 
     def _run(self, jobs: Sequence[ValuesJob]) -> list[ValuesReport]:
         """All side by side; then, a few at a time, those that had no processor for most of their time."""
@@ -95,19 +89,7 @@ def read_bench(timeout: Any, use_docker: Any) -> Bench:
 
     Raises ArgumentTypeError, RequestError.
     """
-    place = read_place(use_docker=use_docker, sandbox=None)
-    if timeout is None:
-        return Bench(place=place, timeout_s=_DEFAULT_TIMEOUT_S)
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float):
-        raise ArgumentTypeError(f"timeout={timeout!r:.100} is {type(timeout).__name__}; pass seconds as a number")
-    if not (math.isfinite(timeout) and timeout > 0):
-        raise RequestError(f"timeout={timeout!r}: pass seconds above 0, such as 3 or 0.5")
-    return Bench(place=place, timeout_s=float(timeout))
-
-
-def _too_long(program: str) -> ValuesReport:
-    message = f"the program has {len(program):,} characters, more than {_LONGEST_PROGRAM:,}; it was not run"
-    return ValuesReport(cause=Cause(kind="output_limit", message=message))
+    return Bench(place=read_place(use_docker=use_docker, sandbox=None), timeout_s=read_timeout(timeout))
 
 
 def _verdict(number: int, result: ValuesReport | SandboxError) -> ValuesReport:

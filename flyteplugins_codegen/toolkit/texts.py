@@ -23,6 +23,13 @@ def require_text(what: str, value: Any, remedy: str) -> str:
     return value
 
 
+def require_texts(what: str, value: Any, remedy: str) -> tuple[str, ...]:
+    """The value, a list of texts. Raises ArgumentTypeError for anything else."""
+    if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
+        raise ArgumentTypeError(f"{what} is {value!r:.100}; {remedy}")
+    return tuple(value)
+
+
 def _flaw(text: str) -> str:
     if not text.strip():
         return "is empty"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.store import digest
 from flyteplugins_codegen.syncing import Threaded
+from flyteplugins_codegen.toolkit.folders import read_folder
+from flyteplugins_codegen.toolkit.texts import require_texts
 
 _OPTIONS: Final = {"system_site_packages": "--system-site-packages", "clear": "--clear", "with_pip": "--seed"}
 
@@ -60,8 +61,9 @@ def create_virtual_env(dir_path: str | Path, *, packages: Sequence[str] = (), **
         PackageError: a package is refused, unknown, has no wheel, or conflicts.
         IndexUnavailableError: the index, the disk or uv failed.
     """
-    folder = _read_folder(dir_path)
-    requirements = _read_packages(packages)
+    folder = read_folder(dir_path, "dir_path")
+    listed = require_texts("packages", packages, "pass a list of requirements, such as ['pandas>=2.2']")
+    requirements = requirements_of((), listed)
     options = _read_options(env_args or {"with_pip": True})
     was_there = folder.exists()
     try:
@@ -75,23 +77,6 @@ def create_virtual_env(dir_path: str | Path, *, packages: Sequence[str] = (), **
     return _describe(folder, str(env_args.get("prompt") or folder.name))
 
 
-def _read_folder(dir_path: str | Path) -> Path:
-    if not isinstance(dir_path, (str, os.PathLike)):
-        raise ArgumentTypeError(f"dir_path is {type(dir_path).__name__}; pass the path of a folder")
-    if not str(dir_path) or "\0" in str(dir_path):
-        raise RequestError(f"dir_path={str(dir_path)!r} is no path; pass that of a folder")
-    folder = Path(dir_path).absolute()
-    if folder.exists() and not folder.is_dir():
-        raise RequestError(f"dir_path {folder} is a file; pass the path of a folder, or of none that is there yet")
-    return folder
-
-
-def _read_packages(packages: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(packages, str) or not all(isinstance(name, str) for name in packages):
-        raise ArgumentTypeError(f"packages is {packages!r}; pass a list of requirements, such as ['pandas>=2.2']")
-    return requirements_of((), packages)
-
-
 def _read_options(env_args: dict[str, Any]) -> list[str]:
     known = {**_OPTIONS, "prompt": "--prompt", "symlinks": ""}
     unknown = sorted(set(env_args) - set(known))
@@ -100,7 +85,7 @@ def _read_options(env_args: dict[str, Any]) -> list[str]:
     for name, value in env_args.items():
         wanted = (str, type(None)) if name == "prompt" else (bool,)
         if not isinstance(value, wanted):
-            raise ArgumentTypeError(f"create_virtual_env: {name} is {value!r}; pass a {wanted[0].__name__}")
+            raise ArgumentTypeError(f"create_virtual_env: {name} is {value!r:.100}; pass a {wanted[0].__name__}")
     prompt = env_args.get("prompt")
     options = [option for name, option in _OPTIONS.items() if env_args.get(name)]
     return [*options, *([f"--prompt={prompt}"] if prompt else [])]

@@ -131,14 +131,24 @@ def test_what_is_no_block_is_told_before_any_is_run(executor, blocks) -> None:
     assert not executor.work_dir.exists()
 
 
+@pytest.mark.parametrize("blocks", [None, 5, "print(1)", b"print(1)", {"python": "print(1)"}])
+def test_what_is_no_list_of_blocks_is_told(executor, blocks) -> None:
+    with pytest.raises(ArgumentTypeError, match=r"the blocks are .*; pass a list of CodeBlock or"):
+        executor.execute_code_blocks(blocks)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "told"),
     [
         ({"timeout": "5"}, ArgumentTypeError, "timeout is str"),
         ({"timeout": 0}, RequestError, "timeout=0"),
         ({"work_dir": 5}, ArgumentTypeError, "work_dir is int"),
-        ({"work_dir": __file__}, RequestError, "is no folder"),
-        ({"environment": "pandas"}, ArgumentTypeError, "environment is str; pass an InstalledEnvironment, or a list"),
+        ({"work_dir": __file__}, RequestError, "is a file"),
+        (
+            {"environment": "pandas"},
+            ArgumentTypeError,
+            "environment is 'pandas'; pass an InstalledEnv",
+        ),
         ({"use_docker": 5}, ArgumentTypeError, "use_docker is 5"),
         ({"sandbox": "docker"}, RequestError, "choose one of auto"),
     ],

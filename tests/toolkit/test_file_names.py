@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,13 @@ def test_any_code_has_a_first_line_that_names_a_file_or_none(code: str) -> None:
 )
 def test_the_name_is_that_of_the_first_line(code: str, name: str | None) -> None:
     assert name_in_code(code) == name
+
+
+def test_a_first_line_of_blanks_is_read_at_once() -> None:
+    started = time.process_time()
+    for _ in range(20):
+        assert name_in_code("# filename: a" + " " * 980 + "b")
+    assert time.process_time() - started < 2  # three repetitions in a row took 4 s for one
 
 
 @pytest.mark.parametrize("name", [None, 5, b"x.py", Path("x.py")])

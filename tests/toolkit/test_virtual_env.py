@@ -64,6 +64,7 @@ def test_the_options_of_venv_hold(tmp_path: Path) -> None:
         ({"dir_path": "a\0b"}, RequestError, "is no path"),
         ({"dir_path": __file__}, RequestError, "is a file"),
         ({"packages": "six"}, ArgumentTypeError, "packages is 'six'; pass a list"),
+        ({"packages": None}, ArgumentTypeError, "packages is None; pass a list"),
         ({"packages": [5]}, ArgumentTypeError, r"packages is \[5\]"),
         ({"packages": ["https://192.0.2.1/x.whl"]}, PackageError, "is refused"),
         ({"clear": "yes"}, ArgumentTypeError, "clear is 'yes'; pass a bool"),

@@ -13,7 +13,7 @@ from flyteplugins_codegen.sandbox.names import name_flaw
 from flyteplugins_codegen.source.language_names import file_name_for
 
 _LABELLED = re.compile(
-    r"\s*(?:#|//|--|;|/\*|<!--)\s*file ?name\s*:[ \t]*(\S[^\n]*?)[ \t]*(?:\*/|-->)?[ \t]*\r?\Z", re.IGNORECASE
+    r"\s*(?:#|//|--|;|/\*|<!--)\s*file ?name\s*:[ \t]*(\S[^\n]*?)[ \t]*(?:(?:\*/|-->)[ \t]*)?\r?\Z", re.IGNORECASE
 )
 _LONGEST_LINE = 1000
 _DEEPEST = 16

@@ -23,7 +23,7 @@ _WORDS = r"""(?:'[^'\n]*'|"(?:[^"\\]|\\.)*"|\\(?:.|\n)|[0-9]?>&[0-9]|&>|[^;&|'"\
 _IN_SHELL = re.compile(
     rf"(?P<before>(?:^|&&|;|\(|\b(?:then|do|else)\b)[ \t]*){_INSTALL}(?P<words>{_WORDS})", re.MULTILINE
 )
-_IN_PYTHON = re.compile(rf"^(?P<before>[ \t]*)[!%]?[ \t]*{_INSTALL}(?P<words>[^\n]*)", re.MULTILINE)
+_IN_PYTHON = re.compile(rf"^(?P<before>[ \t]*)(?:[!%][ \t]*)?{_INSTALL}(?P<words>[^\n]*)", re.MULTILINE)
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?([A-Za-z_]\w*)")
 _REDIRECTION = re.compile(r"(?<=\s)(?:[0-9]?>>?|&>>?)(?!=)[ \t]*(?:&[0-9]|\S+)")
 

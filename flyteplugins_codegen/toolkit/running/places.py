@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import get_args
 
 from flyteplugins_codegen.environment.interpreter import python_version
-from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SandboxUnavailableError
+from flyteplugins_codegen.errors import RequestError, SandboxUnavailableError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.container.image import image_name
 from flyteplugins_codegen.sandbox.contract import Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
+from flyteplugins_codegen.toolkit.texts import require_texts
 
 _USE_DOCKER = "pass None, a bool, the name of an image, or a list of names"
+_LONGEST_NAME = 512
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +42,9 @@ def read_place(*, use_docker: bool | str | Sequence[str] | None, sandbox: str | 
     Raises ArgumentTypeError, and RequestError for an unknown kind, no image at all, or two answers to one question.
     """
     if sandbox is not None and use_docker is not None:
-        raise RequestError(f"sandbox={sandbox!r} and use_docker={use_docker!r} both say where to run; pass one of them")
+        raise RequestError(
+            f"sandbox={sandbox!r:.100} and use_docker={use_docker!r:.100} both say where to run; pass one of them"
+        )
     if sandbox is not None:
         return Place(kind=_read_kind(sandbox))
     if use_docker is None:
@@ -55,16 +59,14 @@ def _read_kind(sandbox: str) -> SandboxKind:
         if sandbox == kind:
             found: SandboxKind = kind
             return found
-    raise RequestError(f"sandbox={sandbox!r} is unknown; choose one of {', '.join(get_args(SandboxKind))}")
+    raise RequestError(f"sandbox={sandbox!r:.100} is unknown; choose one of {', '.join(get_args(SandboxKind))}")
 
 
 def _read_images(use_docker: str | Sequence[str]) -> tuple[str, ...]:
-    names = (use_docker,) if isinstance(use_docker, str) else use_docker
-    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
-        raise ArgumentTypeError(f"use_docker is {use_docker!r}; {_USE_DOCKER}")
-    if not names or not all(name and name.isprintable() for name in names):
-        raise RequestError(f"use_docker={use_docker!r} names no image; {_USE_DOCKER}")
-    return tuple(names)
+    names = require_texts("use_docker", [use_docker] if isinstance(use_docker, str) else use_docker, _USE_DOCKER)
+    if not names or not all(name and name.isprintable() and len(name) <= _LONGEST_NAME for name in names):
+        raise RequestError(f"use_docker={use_docker!r:.100} names no image; {_USE_DOCKER}")
+    return names
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Final
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
+from flyteplugins_codegen.toolkit.folders import read_folder
 from flyteplugins_codegen.toolkit.running.file_names import check_file_name, made_name, name_in_code
 from flyteplugins_codegen.toolkit.running.languages import SAVED, read_language
 from flyteplugins_codegen.toolkit.running.places import Place, read_place
@@ -58,7 +58,7 @@ def read_request(  # noqa: PLR0913 - the parameters of AutoGen's `execute_code`,
     language = read_language(lang, text, name)
     if environment is not None and not isinstance(environment, InstalledEnvironment):
         raise ArgumentTypeError(f"environment is {type(environment).__name__}; pass an InstalledEnvironment")
-    folder = read_folder(work_dir)
+    folder = None if work_dir is None else read_folder(work_dir, "work_dir").resolve()
     if text is None and folder is None:
         raise RequestError(f"filename={filename!r} is given without code; name the folder that it is in by work_dir")
     return RunRequest(
@@ -99,17 +99,3 @@ def read_timeout(timeout: float | None) -> float:
     if not (timeout > 0 and math.isfinite(timeout)):
         raise RequestError(f"timeout={timeout!r} is no time to run in; pass seconds above 0")
     return float(timeout)
-
-
-def read_folder(work_dir: str | Path | None) -> Path | None:
-    """The folder by its real path; it need not be there yet. Raises ArgumentTypeError, RequestError."""
-    if work_dir is None:
-        return None
-    if not isinstance(work_dir, (str, os.PathLike)):
-        raise ArgumentTypeError(f"work_dir is {type(work_dir).__name__}; pass the path of a folder")
-    if not str(work_dir) or "\0" in str(work_dir):
-        raise RequestError(f"work_dir={str(work_dir)!r} is no path; pass that of a folder")
-    folder = Path(work_dir).resolve()
-    if folder.exists() and not folder.is_dir():
-        raise RequestError(f"work_dir {folder} is no folder; pass the path of one, or of none that is there yet")
-    return folder
