@@ -25,6 +25,7 @@ from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
 from flyteplugins_codegen.flyte.caching import runs_locally
 from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
 from flyteplugins_codegen.flyte.task_module import render_task_module
+from flyteplugins_codegen.llm.prices import total_cost_usd
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
@@ -38,7 +39,7 @@ from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.stages.loop import Driven
-from flyteplugins_codegen.stages.outcome import describe_outcome, exit_code_of
+from flyteplugins_codegen.stages.outcome import best_attempt, describe_outcome, exit_code_of
 from flyteplugins_codegen.stages.report_page import render_report
 from flyteplugins_codegen.stages.solution_folder import (
     SolutionFolder,
@@ -92,8 +93,10 @@ class CodeGenEvalResult(Value):
     """The outcome of `AutoCoderAgent.generate()`. Crosses Flyte task boundaries; JSON keeps everything.
 
     `success` means: every example and test of the user's passed, the script ran on the samples and left every
-    declared output of its type, and the generated tests all passed. `attempt_history` holds every candidate with what
-    happened to it; `calls` accounts for every model call, `conversation_history` has every message of every call.
+    declared output of its type, and the generated tests all passed. Of a run that failed, `solution` is the candidate
+    that came farthest. `cost_usd` is what this run paid for its calls, None where a price is unknown.
+    `attempt_history` holds every candidate with what happened to it; `calls` accounts for every model call,
+    `conversation_history` has every message of every call.
     `schemas` are what files are held against when it runs, `generated_schemas` the same as Pandera source.
     `constraints` says what each of them comes to, `masked` what of each sample was replaced before a model saw it.
     """
@@ -114,6 +117,9 @@ class CodeGenEvalResult(Value):
     image: str | None = None
     total_input_tokens: int = 0
     total_output_tokens: int = 0
+    total_cached_tokens: int = 0
+    total_reasoning_tokens: int = 0
+    cost_usd: float | None = None
     declared_inputs: DeclaredTypes = Field(default_factory=dict)
     declared_outputs: DeclaredTypes = Field(default_factory=dict)
     data_context: str | None = None
@@ -132,25 +138,31 @@ class CodeGenEvalResult(Value):
     @classmethod
     def from_run(cls, driven: Driven, samples: Mapping[str, str | FlyteFile]) -> CodeGenEvalResult:
         """The result of a run that came to its end; `samples` are paths or files, kept as defaults."""
-        run, last = driven.run, driven.run.attempts[-1]
+        run = driven.run
+        best = best_attempt(run.attempts)
+        candidate = best.candidate if best else None
+        solution = candidate.solution if candidate else CodeSolution(code="")
+        report = best.report if best else None
         built = next((attempt.environment for attempt in reversed(run.attempts) if attempt.environment), None)
-        code = last.candidate.solution.code
-        image = image_of(run.settings, built, code, run.schemas) if built is not None else None
+        image = image_of(run.settings, built, solution.code, run.schemas) if built is not None else None
         return cls(
-            plan=last.candidate.plan,
-            solution=last.candidate.solution,
-            tests=last.candidate.tests,
+            plan=candidate.plan if candidate else None,
+            solution=solution,
+            tests=candidate.tests if candidate else None,
             success=driven.finish.success,
-            output=describe_outcome(last.report),
-            exit_code=exit_code_of(last.report),
+            output=describe_outcome(report),
+            exit_code=exit_code_of(report),
             error=None if driven.finish.success else driven.finish.reason,
             attempts=len(run.attempts),
             conversation_history=_messages(driven.calls),
             detected_packages=list(built.packages) if built else [],
-            detected_system_packages=list(last.candidate.solution.system_packages),
+            detected_system_packages=list(solution.system_packages),
             image=image,
             total_input_tokens=sum(call.usage.input_tokens for call in run.calls),
             total_output_tokens=sum(call.usage.output_tokens for call in run.calls),
+            total_cached_tokens=sum(call.usage.cached_tokens for call in run.calls),
+            total_reasoning_tokens=sum(call.usage.reasoning_tokens for call in run.calls),
+            cost_usd=total_cost_usd(run.calls),
             declared_inputs=run.request.inputs,
             declared_outputs=run.request.outputs,
             data_context=run.context.text or None,
@@ -161,8 +173,8 @@ class CodeGenEvalResult(Value):
             masked=run.context.masking,
             prompt=run.request.prompt,
             settings=run.settings,
-            environment=last.environment,
-            report=last.report,
+            environment=best.environment if best else None,
+            report=report,
             attempt_history=run.attempts,
             calls=run.calls,
         )
@@ -286,7 +298,8 @@ class CodeGenEvalResult(Value):
     def __repr__(self) -> str:
         """Two lines: how it went, and what to do with it."""
         tokens = f"{self.total_input_tokens:,} tokens in, {self.total_output_tokens:,} out"
-        spent = f"{self.attempts} attempts, {len(self.calls)} model calls, {tokens}"
+        cost = "" if self.cost_usd is None else f", {self.cost_usd:.4g} USD"
+        spent = f"{self.attempts} attempts, {len(self.calls)} model calls, {tokens}{cost}"
         if not self.success:
             return f"CodeGenEvalResult(failed: {self.error})\n  {spent}"
         return f"CodeGenEvalResult(success, {self.settings.name!r})\n  {spent}; next: .run(), .as_task(), .save(folder)"

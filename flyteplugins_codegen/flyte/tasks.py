@@ -32,9 +32,10 @@ from flyteplugins_codegen.result import CodeGenEvalResult
 from flyteplugins_codegen.stages import build, context
 from flyteplugins_codegen.stages import repair as repairing
 from flyteplugins_codegen.stages import test as testing
+from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
-from flyteplugins_codegen.stages.loop import Driven, Finish, next_action
+from flyteplugins_codegen.stages.loop import BuildEnvironment, Driven, Finish, RunTests, next_action
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
 from flyteplugins_codegen.stages.schemas import with_schemas
 from flyteplugins_codegen.syncing import run_blocking
@@ -100,6 +101,8 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
     model_params: dict | None,
     base_packages: list[str] | None,
     max_iterations: int,
+    budget: dict | None,
+    prices: dict | None,
     max_sample_rows: int,
     privacy: PrivacyMode,
     private_columns: list[str] | None,
@@ -172,7 +175,7 @@ def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInfe
 
     Constraints that our grammar does not know are read by the model.
     """
-    inferred = run_blocking(with_schemas(state.run, sample_paths(samples)))
+    inferred = run_blocking(with_schemas(state.run, sample_paths(samples), open_account(state.run)))
     return SchemasInferred(state.with_run(inferred.run), write_calls(inferred.calls))
 
 
@@ -200,13 +203,16 @@ def write_tests(state: RunState) -> TestsWritten:
 @readable_errors
 def build_environment(state: RunState) -> RunState:
     """Resolve what the newest candidate needs."""
-    return state.with_run(build.build_environment(state.run))
+    run = state.run
+    return state.with_run(build.build_environment(run)) if isinstance(next_action(run), BuildEnvironment) else state
 
 
 @task(cache=cached_by_code("data", "environment", "sandbox", "source"))
 @readable_errors
 def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """Run the newest candidate: examples, the user's tests, the samples, the generated tests."""
+    if not isinstance(next_action(state.run), RunTests):  # the budget allowed no new candidate
+        return state
     return state.with_run(testing.run_tests(state.run, sample_paths(samples)))
 
 
@@ -214,7 +220,7 @@ def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
 @readable_errors
 def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Ask the model for the cause and the change."""
-    repaired = run_blocking(repairing.repair(state.run, sample_paths(samples)))
+    repaired = run_blocking(repairing.repair(state.run, sample_paths(samples), open_account(state.run)))
     return Repaired(state.with_run(repaired.run), write_calls(repaired.calls))
 
 
@@ -237,7 +243,7 @@ def finish(
     Deck("Report", (folder / "report.html").read_text())
     if not result.success and not allow_failure:
         raise NotSuccessfulError(
-            f"{result.error}\nThe last candidate, its tests and the report are in {folder}; allow_failure gives the "
+            f"{result.error}\nThe best candidate, its tests and the report are in {folder}; allow_failure gives the "
             "result all the same"
         )
     tell(result, folder)

@@ -165,6 +165,8 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     model_params: dict | None = None,
     base_packages: list[str] | None = None,
     max_iterations: int = 10,
+    budget: dict | None = None,
+    prices: dict | None = None,
     max_sample_rows: int = 100,
     privacy: PrivacyMode = "masked",
     private_columns: list[str] | None = None,
@@ -200,6 +202,8 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         model_params: passed on to the provider's call
         base_packages: distributions that every candidate may import
         max_iterations: how many candidates are tried at most
+        budget: what model calls may spend, a JSON object of max_calls, max_tokens, max_cost_usd, max_wall_s
+        prices: your own prices by the model's name, each a JSON object of input_usd and output_usd for a million tokens
         max_sample_rows: how many rows of a sample the model sees at most
         privacy: masked sends rows with personal values replaced, rows sends them as they are, profile sends statistics
         private_columns: columns whose values are private, each as column or sample.column
@@ -218,6 +222,8 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         model_params=model_params,
         base_packages=base_packages,
         max_iterations=max_iterations,
+        budget=budget,
+        prices=prices,
         max_sample_rows=max_sample_rows,
         privacy=privacy,
         private_columns=private_columns,

@@ -111,10 +111,12 @@ def _text(block: Any) -> str:
 def _usage(usage: Any) -> Usage:
     """`input_tokens` of this provider leaves out what was read from or written to its cache: added in again here."""
     cached = dig_count(usage, "cache_read_input_tokens")
+    written = dig_count(usage, "cache_creation_input_tokens")
     return Usage(
-        input_tokens=dig_count(usage, "input_tokens") + cached + dig_count(usage, "cache_creation_input_tokens"),
+        input_tokens=dig_count(usage, "input_tokens") + cached + written,
         output_tokens=dig_count(usage, "output_tokens"),
         cached_tokens=cached,
+        cache_write_tokens=written,
         reasoning_tokens=dig_count(usage, "output_tokens_details", "thinking_tokens"),
     )
 

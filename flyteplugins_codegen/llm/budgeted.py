@@ -24,15 +24,15 @@ class Account:
     """What was spent of one budget, and what calls in flight may spend yet. Safe to use from several threads and loops.
 
     A call is let through where the least that it takes, its input, still fits beside all that the others may take at
-    most. So at any time one call can exceed the budget, and never two.
+    most. So at any time one call can exceed the budget, and never two. `spent` is what went before, in other processes.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, spent: Spending | None = None) -> None:
         self.budget = budget
-        self._spent = Spending()
+        self._spent = spent or Spending()
         self._in_flight: list[Spending] = []
         self._lock = threading.Lock()
-        self._opened_at = time.monotonic()
+        self._opened_at = time.monotonic() - self._spent.wall_s
 
     @property
     def spent(self) -> Spending:

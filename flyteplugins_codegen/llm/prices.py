@@ -6,33 +6,13 @@ https://github.com/pydantic/genai-prices; nothing is fetched. A price that nobod
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
-
-from pydantic import Field
 
 from flyteplugins_codegen.errors import UnknownModelError
 from flyteplugins_codegen.llm.registry import resolve_name
-from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.conversation import Usage
-
-_MILLION = 1_000_000
-
-
-class Price(Value):
-    """US dollars for a million tokens. Cached input costs as much as other input, unless said otherwise."""
-
-    input_usd: float = Field(ge=0, allow_inf_nan=False)
-    output_usd: float = Field(ge=0, allow_inf_nan=False)
-    cached_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
-
-    def cost_usd(self, usage: Usage) -> float:
-        """What this many tokens cost."""
-        cached = min(usage.cached_tokens, usage.input_tokens)
-        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
-        total = (usage.input_tokens - cached) * self.input_usd + cached * cached_usd
-        return (total + usage.output_tokens * self.output_usd) / _MILLION
-
+from flyteplugins_codegen.models.budget import Price
+from flyteplugins_codegen.models.conversation import ModelCall, Usage
 
 Prices: TypeAlias = Mapping[str, Price]
 
@@ -50,6 +30,22 @@ def cost_usd(model: str, usage: Usage, prices: Prices | None = None, *, reported
             return own.cost_usd(usage)
     known = (_listed_cost_usd(provider, model_id, usage) for provider, model_id in names if provider)
     return next((cost for cost in known if cost is not None), None)
+
+
+def priced(calls: Iterable[ModelCall], model: str, prices: Prices) -> tuple[ModelCall, ...]:
+    """The calls with what each cost this time: nothing where the reply was kept from an earlier run."""
+
+    def cost(call: ModelCall) -> float | None:
+        return 0.0 if call.is_reused else cost_usd(model, call.usage, prices, reported=call.model)
+
+    return tuple(call.model_copy(update={"cost_usd": cost(call)}) for call in calls)
+
+
+def total_cost_usd(calls: Iterable[ModelCall]) -> float | None:
+    """What the calls cost in US dollars together; None where the price of one is unknown."""
+    costs = [call.cost_usd for call in calls]
+    known = [cost for cost in costs if cost is not None]
+    return sum(known, 0.0) if len(known) == len(costs) else None
 
 
 def _names(model: str, reported: str) -> Iterator[tuple[str, str]]:
@@ -75,6 +71,7 @@ def _listed_cost_usd(provider: str, model_id: str, usage: Usage) -> float | None
     counted = genai_prices.Usage(
         input_tokens=usage.input_tokens,
         cache_read_tokens=min(usage.cached_tokens, usage.input_tokens),
+        cache_write_tokens=min(usage.cache_write_tokens, max(usage.input_tokens - usage.cached_tokens, 0)),
         output_tokens=usage.output_tokens,
     )
     return float(genai_prices.calc_price(counted, model_id, provider_id=provider).total_price)

@@ -1,22 +1,40 @@
-"""What may be spent on models, and what was."""
+"""What may be spent on models, what was, and what a token costs where the user says so."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
 from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.conversation import Usage
+
+_MILLION = 1_000_000
 
 
 class Budget(Value):
     """What may be spent at most; None is no bound. Replies that were paid for in an earlier run spend nothing.
 
-    `max_tokens` counts tokens in and out; `max_wall_s` runs from the moment the budget's account is opened.
+    `max_tokens` counts tokens in and out. `max_wall_s` runs from the moment the budget's account is opened; in a
+    workflow, whose stages wait for their pods, the seconds of model calls alone count.
     """
 
     max_calls: int | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=0)
     max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     max_wall_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+
+    def halved(self, spent: Spending) -> Budget:
+        """The budget for each of two that spend at once and cannot see each other: half of what is left."""
+        left_cost = None if self.max_cost_usd is None else self.max_cost_usd - (spent.cost_usd or 0.0)
+        return Budget(
+            max_calls=None if self.max_calls is None else spent.calls + -(-max(self.max_calls - spent.calls, 0) // 2),
+            max_tokens=None if self.max_tokens is None else spent.tokens + max(self.max_tokens - spent.tokens, 0) // 2,
+            max_cost_usd=None if left_cost is None else (spent.cost_usd or 0.0) + max(left_cost, 0.0) / 2,
+            max_wall_s=self.max_wall_s,
+        )
+
+
+DEFAULT_BUDGET = Budget(max_calls=24, max_tokens=500_000)
+"""Of an agent at default settings: as many calls as its stages can make if every reply has to be asked for twice."""
 
 
 class Spending(Value):
@@ -25,6 +43,7 @@ class Spending(Value):
     calls: int = 0
     tokens: int = 0
     cost_usd: float | None = 0.0
+    wall_s: float = 0.0
 
     def __add__(self, other: Spending) -> Spending:
         """The sum, field by field."""
@@ -33,4 +52,23 @@ class Spending(Value):
             calls=self.calls + other.calls,
             tokens=self.tokens + other.tokens,
             cost_usd=(self.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+            wall_s=self.wall_s + other.wall_s,
         )
+
+
+class Price(Value):
+    """US dollars for a million tokens. Input read from or written to a cache costs as other input, unless said."""
+
+    input_usd: float = Field(ge=0, allow_inf_nan=False)
+    output_usd: float = Field(ge=0, allow_inf_nan=False)
+    cached_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    cache_write_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+
+    def cost_usd(self, usage: Usage) -> float:
+        """What this many tokens cost."""
+        cached = min(usage.cached_tokens, usage.input_tokens)
+        written = min(usage.cache_write_tokens, usage.input_tokens - cached)
+        cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd
+        written_usd = self.input_usd if self.cache_write_usd is None else self.cache_write_usd
+        total = (usage.input_tokens - cached - written) * self.input_usd + cached * cached_usd + written * written_usd
+        return (total + usage.output_tokens * self.output_usd) / _MILLION

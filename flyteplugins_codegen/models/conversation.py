@@ -18,12 +18,13 @@ class Message(Value):
 
 
 class Usage(Value):
-    """Tokens of one or more calls. `input_tokens` includes the cached ones."""
+    """Tokens of one or more calls. `input_tokens` includes those read from the provider's cache and written to it."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
+    cache_write_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         """The sum, field by field."""
@@ -32,6 +33,7 @@ class Usage(Value):
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
         )
 
 

@@ -37,7 +37,8 @@ class Attempt(Value):
 class Run(Value):
     """The state that goes round the loop. Small by design: messages of the calls travel beside it.
 
-    `schemas` are those of the samples, and of the outputs that a constraint speaks of, by name.
+    `schemas` are those of the samples, and of the outputs that a constraint speaks of, by name. `stopped` says why no
+    model is asked any more, "" while one may be.
     """
 
     model_config = ConfigDict(protected_namespaces=())
@@ -49,3 +50,4 @@ class Run(Value):
     constraints: tuple[AppliedConstraint, ...] = ()
     attempts: tuple[Attempt, ...] = ()
     calls: tuple[ModelCall, ...] = ()
+    stopped: str = ""

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.budget import DEFAULT_BUDGET, Budget, Price
 from flyteplugins_codegen.models.privacy import Privacy
 from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.rules import ValidateMode
@@ -94,6 +95,8 @@ class Settings(Value):
     resources: Resources | None = None
     image_config: ImageConfig | None = None
     max_iterations: int = Field(default=10, ge=1, le=50, description="How many candidates are tried at most")
+    budget: Budget = Field(default=DEFAULT_BUDGET, description="What the model calls of one run may spend")
+    prices: dict[str, Price] = Field(default_factory=dict, description="Your own prices, by the model's name")
     max_sample_rows: int = Field(default=100, ge=0, description="How many rows of a sample the model sees at most")
     privacy: PrivacyMode = Field(default="masked", description="What the model sees of a sample: masked, rows, profile")
     private_columns: tuple[str, ...] = Field(

@@ -6,31 +6,35 @@ from collections.abc import Mapping, Sequence
 
 from flyteplugins_codegen.data.constraints.predicates import checked_pattern
 from flyteplugins_codegen.data.constraints.values import read_bound
-from flyteplugins_codegen.llm.ask import ask, build_request
+from flyteplugins_codegen.llm.budgeted import Account
 from flyteplugins_codegen.llm.prompts import constraints_messages
-from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import ConstraintsReply, RuleReply
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.rules import AppliedConstraint, Bound, Rule
 from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.stages.asking import ask_within
 from flyteplugins_codegen.stages.privacy import without_keys
-from flyteplugins_codegen.store import ContentStore
 
 Columns = Mapping[str, Mapping[str, str]]
 """Column types by column, by table."""
 
 
 async def ask_for_rules(
-    run: Run, texts: Sequence[str], columns: Columns
+    run: Run, texts: Sequence[str], columns: Columns, account: Account
 ) -> tuple[list[AppliedConstraint], tuple[ModelCall, ...]]:
     """What the model reads in every text; a text in which it sees no rule is not applied.
 
     Raises ModelError; a rule about a column that is not there, or without its parts, is asked for once more.
     """
     messages = without_keys(constraints_messages(texts, columns, run.settings.system_prompt), run.request)
-    request = build_request("constraints", messages, ConstraintsReply, run.settings)
-    model = open_model(run.settings, store=ContentStore())
-    answer = await ask(model, request, ConstraintsReply, lambda reply: _applied(reply, texts, columns))
+    answer = await ask_within(
+        account,
+        run.settings,
+        "constraints",
+        messages,
+        ConstraintsReply,
+        check=lambda reply: _applied(reply, texts, columns),
+    )
     return _applied(answer.value, texts, columns), answer.calls
 
 

@@ -60,20 +60,37 @@ Action: TypeAlias = FirstDraft | BuildEnvironment | RunTests | AddPackages | Rep
 def next_action(run: Run) -> Action:
     """What to do next with a run as it stands. Pure: the same run always gets the same answer."""
     if not run.attempts:
-        return FirstDraft()
+        return Finish(success=False, reason=run.stopped) if run.stopped else FirstDraft()
     last = run.attempts[-1]
     if last.report is None:
         return BuildEnvironment() if last.environment is None else RunTests()
-    if last.report.passed:
-        return Finish(success=True, reason=f"attempt {last.number} passed")
-    cause = last.report.causes[0] if last.report.causes else _NOTHING_RAN
+    return _after_success(run) if last.report.passed else _after_failure(run, last)
+
+
+def _after_success(run: Run) -> Finish:
+    number = run.attempts[-1].number
+    if not _is_unjudged(run):
+        return Finish(success=True, reason=f"attempt {number} passed")
+    return Finish(success=False, reason=f"attempt {number} ran, and there are no tests to judge it: {run.stopped}")
+
+
+def _after_failure(run: Run, last: Attempt) -> Action:
+    cause = last.report.causes[0] if last.report and last.report.causes else _NOTHING_RAN
     if len(run.attempts) >= run.settings.max_iterations:
         tried = f"{len(run.attempts)} attempt{'s' if len(run.attempts) > 1 else ''}"
         return Finish(success=False, reason=f"no success after {tried}; the last failed with {_told(cause)}")
     packages = _certain_packages(last)
     if packages:
         return AddPackages(packages=packages, reason=_told(cause))
+    if run.stopped:
+        return Finish(success=False, reason=f"{run.stopped}; attempt {last.number} failed with {_told(cause)}")
     return Repair(reason=_told(cause))
+
+
+def _is_unjudged(run: Run) -> bool:
+    """Whether tests were asked for, the budget was spent before they were written, and nothing of the user's judges."""
+    wanted = not run.settings.skip_tests and run.attempts[-1].candidate.tests is None
+    return bool(run.stopped) and wanted and not (run.request.examples or run.request.tests)
 
 
 _NOTHING_RAN = Cause(kind="nothing_ran", message="nothing ran: no sample, no example and no test could judge the code")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from flyteplugins_codegen.models.report import SAMPLES_CASE, ScriptRun, SuiteReport, TestReport
+from flyteplugins_codegen.models.run import Attempt
 
 
 def describe_outcome(report: TestReport | None) -> str:
@@ -20,6 +23,21 @@ def count_tests(report: TestReport | None) -> tuple[int, int]:
     suites = report.suites if report else ()
     passed = sum(test.outcome == "passed" for suite in suites for test in suite.tests)
     return passed, sum(len(suite.expected) for suite in suites)
+
+
+def best_attempt(attempts: Sequence[Attempt]) -> Attempt | None:
+    """The attempt that came farthest, the newest of several: by runs and tests of the user's first, then the others."""
+    return max(attempts, key=lambda attempt: (*_standing(attempt.report), attempt.number), default=None)
+
+
+def _standing(report: TestReport | None) -> tuple[bool, bool, int, int]:
+    """Whether it passed, whether it was built, what passed of what the user gave, and of the generated tests."""
+    if report is None:
+        return False, False, 0, 0
+    passed = {"user": sum(run.cause is None for run in report.runs), "generated": 0}
+    for suite in report.suites:
+        passed[suite.origin] += sum(test.outcome == "passed" for test in suite.tests)
+    return report.passed, report.build_cause is None, passed["user"], passed["generated"]
 
 
 def exit_code_of(report: TestReport | None) -> int:

@@ -9,10 +9,9 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
-from flyteplugins_codegen.errors import CodegenError
-from flyteplugins_codegen.llm.ask import ask, build_request
+from flyteplugins_codegen.errors import BudgetSpentError, CodegenError
+from flyteplugins_codegen.llm.budgeted import Account
 from flyteplugins_codegen.llm.prompts import describe_failure, repair_messages
-from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import RepairReply
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.candidate import Candidate, CodeSolution
@@ -20,11 +19,11 @@ from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.source.edits import apply_edits
+from flyteplugins_codegen.stages.asking import ask_within
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
 from flyteplugins_codegen.stages.draft import brief_of
 from flyteplugins_codegen.stages.privacy import masked_report, masker_for, without_keys
 from flyteplugins_codegen.stages.progress import stage
-from flyteplugins_codegen.store import ContentStore
 
 
 class Repaired(Value):
@@ -34,8 +33,8 @@ class Repaired(Value):
     calls: tuple[ModelCall, ...]
 
 
-async def repair(run: Run, samples: Mapping[str, Path]) -> Repaired:
-    """Ask once, and apply the change whole or not at all.
+async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> Repaired:
+    """Ask once, and apply the change whole or not at all. Where the budget does not allow it the run is stopped.
 
     What failed may quote the samples, which are searched for what the model must not see.
 
@@ -51,9 +50,14 @@ async def repair(run: Run, samples: Mapping[str, Path]) -> Repaired:
         brief = brief_of(run.settings, run.request, run.context)
         asked = repair_messages(brief, last.candidate, describe_failure(report))
         messages = without_keys(asked, run.request)
-        request = build_request("repair", messages, RepairReply, run.settings)
-        model = open_model(run.settings, store=ContentStore())
-        answer = await ask(model, request, RepairReply, lambda reply: apply_repair(last, reply))
+        try:
+            answer = await ask_within(
+                account, run.settings, "repair", messages, RepairReply, check=lambda reply: apply_repair(last, reply)
+            )
+        except BudgetSpentError as error:
+            note.detail = str(error)
+            stopped = with_calls(run, error.calls).model_copy(update={"stopped": str(error)})
+            return Repaired(run=stopped, calls=error.calls)
         note.detail = answer.value.cause.partition("\n")[0][:160]
         candidate = apply_repair(last, answer.value)
         repaired = with_next(with_calls(run, answer.calls), "repair", answer.value.cause, candidate)

@@ -13,6 +13,7 @@ from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.report import SAMPLES_CASE, ScriptRun, SuiteReport, TestReport
 from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.stages.outcome import best_attempt
 
 _STYLE = """
 :root { color-scheme: light dark; --good: #1a7f37; --bad: #cf222e }
@@ -43,10 +44,11 @@ def render_report(
         "<h2>Model calls</h2>",
         _calls(calls),
     ]
-    if attempts:
-        parts += ["<h2>Solution</h2>", _code(attempts[-1].candidate.solution.code)]
-        if attempts[-1].candidate.tests:
-            parts += ["<h2>Tests</h2>", _code(attempts[-1].candidate.tests)]
+    best = best_attempt(attempts)
+    if best is not None:
+        parts += ["<h2>Solution</h2>", _code(best.candidate.solution.code)]
+        if best.candidate.tests:
+            parts += ["<h2>Tests</h2>", _code(best.candidate.tests)]
     return _page(settings.name, "\n".join(parts))
 
 

@@ -11,7 +11,8 @@ from flyteplugins_codegen.data.constraints.grammar import read_constraint
 from flyteplugins_codegen.data.constraints.subjects import Vocabulary
 from flyteplugins_codegen.data.privacy.detection import find_personal
 from flyteplugins_codegen.data.schemas import infer_schema
-from flyteplugins_codegen.errors import DataError, ReplyError
+from flyteplugins_codegen.errors import BudgetSpentError, DataError, ReplyError
+from flyteplugins_codegen.llm.budgeted import Account
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.profile import DataContext
@@ -32,7 +33,7 @@ class WithSchemas(Value):
     calls: tuple[ModelCall, ...] = ()
 
 
-async def with_schemas(run: Run, samples: Mapping[str, Path]) -> WithSchemas:
+async def with_schemas(run: Run, samples: Mapping[str, Path], account: Account) -> WithSchemas:
     """Infer the schemas, read the constraints, and hold the samples against them.
 
     The profiles that schemas come from have no further use then, and do not go round the loop.
@@ -43,7 +44,7 @@ async def with_schemas(run: Run, samples: Mapping[str, Path]) -> WithSchemas:
     """
     with stage("infer schemas") as note:
         inferred = infer_schemas(run.context) | run.request.schemas
-        constraints, calls = await _read(run)
+        constraints, calls = await _read(run, account)
         schemas = _with_rules(inferred, constraints)
         broken = await asyncio.to_thread(lambda: [*_against(run, samples), *_broken(constraints, samples)])
         _report(run, broken)
@@ -59,12 +60,12 @@ def infer_schemas(context: DataContext) -> dict[str, TableSchema]:
     return {name: schema for name, schema in found.items() if schema}
 
 
-async def _read(run: Run) -> tuple[tuple[AppliedConstraint, ...], tuple[ModelCall, ...]]:
+async def _read(run: Run, account: Account) -> tuple[tuple[AppliedConstraint, ...], tuple[ModelCall, ...]]:
     """What every constraint says, by our grammar, and of the rest by the model in one call."""
     vocabulary = Vocabulary(_tables(run))
     read = [read_constraint(text, vocabulary) for text in run.request.constraints]
     rest = [constraint.text for constraint in read if not constraint.rules and not constraint.reason]
-    asked, calls = await _ask(run, rest)
+    asked, calls = await _ask(run, rest, account)
     answers = iter(asked)
     return tuple(each if each.rules or each.reason else next(answers) for each in read), calls
 
@@ -75,7 +76,7 @@ def _tables(run: Run) -> dict[str, Sequence[str] | None]:
     return {**outputs, **{name: tuple(sample.columns) for name, sample in run.context.samples.items()}}
 
 
-async def _ask(run: Run, rest: list[str]) -> tuple[list[AppliedConstraint], tuple[ModelCall, ...]]:
+async def _ask(run: Run, rest: list[str], account: Account) -> tuple[list[AppliedConstraint], tuple[ModelCall, ...]]:
     if not rest:
         return [], ()
     columns = {
@@ -89,9 +90,9 @@ async def _ask(run: Run, rest: list[str]) -> tuple[list[AppliedConstraint], tupl
             AppliedConstraint(text=text, reason="there is no table that it could be checked on") for text in rest
         ], ()
     try:
-        return await ask_for_rules(run, rest, columns)
-    except ReplyError as error:
-        reason = f"the model gave no usable reading of it: {str(error).partition(chr(10))[0]}"
+        return await ask_for_rules(run, rest, columns, account)
+    except (ReplyError, BudgetSpentError) as error:
+        reason = f"there is no usable reading of it by the model: {str(error).partition(chr(10))[0]}"
         return [AppliedConstraint(text=text, reason=reason) for text in rest], error.calls
 
 

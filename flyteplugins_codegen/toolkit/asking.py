@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from flyteplugins_codegen.errors import BudgetSpentError, ModelError, SettingsError
 from flyteplugins_codegen.llm.ask import Answer, ask, build_request
 from flyteplugins_codegen.llm.budgeted import Account, BudgetedModel
-from flyteplugins_codegen.llm.prices import cost_usd
+from flyteplugins_codegen.llm.prices import priced
 from flyteplugins_codegen.llm.protocol import Model
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.models.budget import Budget
@@ -86,9 +86,9 @@ async def ask_for(
     try:
         answer = await ask(model, request, reply_type, check)
     except ModelError as error:
-        error.calls = _priced(error.calls, model, config)
+        error.calls = priced(error.calls, model.name, config.prices)
         raise
-    return Answer(answer.value, _priced(answer.calls, model, config))
+    return Answer(answer.value, priced(answer.calls, model.name, config.prices))
 
 
 async def ask_in_turn(
@@ -125,24 +125,8 @@ async def _outcome(asking: Awaitable[Answer[ReplyT]]) -> Answer[ReplyT] | ModelE
         return error
 
 
-def total_cost_usd(calls: Iterable[ModelCall]) -> float | None:
-    """What the calls cost in US dollars together; None where the price of one is unknown."""
-    costs = [call.cost_usd for call in calls]
-    known = [cost for cost in costs if cost is not None]
-    return sum(known, 0.0) if len(known) == len(costs) else None
-
-
 def _opened(config: ModelConfig, account: Account | None) -> Model:
     def watch(model: Model) -> Model:
         return model if account is None else BudgetedModel(model, account, config.prices)
 
     return open_model(config.settings, store=ContentStore(), key=config.api_key, watch=watch)
-
-
-def _priced(calls: Iterable[ModelCall], model: Model, config: ModelConfig) -> tuple[ModelCall, ...]:
-    """The calls with what each cost this time: nothing where the reply was kept from an earlier run."""
-
-    def cost(call: ModelCall) -> float | None:
-        return 0.0 if call.is_reused else cost_usd(model.name, call.usage, config.prices, reported=call.model)
-
-    return tuple(call.model_copy(update={"cost_usd": cost(call)}) for call in calls)

@@ -6,11 +6,12 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from flyteplugins_codegen.llm.prices import total_cost_usd
 from flyteplugins_codegen.llm.replies import Reply
 from flyteplugins_codegen.source.assertions import useful_assertions
 from flyteplugins_codegen.source.definitions import read_definition
 from flyteplugins_codegen.syncing import BoundMethod
-from flyteplugins_codegen.toolkit.asking import ask_in_turn, read_terms, total_cost_usd
+from flyteplugins_codegen.toolkit.asking import ask_in_turn, read_terms
 from flyteplugins_codegen.toolkit.prompting import task_messages
 from flyteplugins_codegen.toolkit.texts import require_text
 

@@ -8,11 +8,12 @@ from typing import Any, Final
 from pydantic import Field
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
+from flyteplugins_codegen.llm.prices import total_cost_usd
 from flyteplugins_codegen.llm.replies import Reply
 from flyteplugins_codegen.models.conversation import Message
 from flyteplugins_codegen.source.blocks import extract_code
 from flyteplugins_codegen.syncing import BoundMethod
-from flyteplugins_codegen.toolkit.asking import ask_in_turn, read_terms, total_cost_usd
+from flyteplugins_codegen.toolkit.asking import ask_in_turn, read_terms
 from flyteplugins_codegen.toolkit.prompting import chat_messages, fill_template, task_messages
 
 _CONTRACT: Final = """\

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from pydantic import Field
 
+from flyteplugins_codegen.llm.prices import total_cost_usd
 from flyteplugins_codegen.llm.replies import Edit, Reply
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.source.diffs import unified_diff
 from flyteplugins_codegen.source.edits import apply_edits
 from flyteplugins_codegen.syncing import BoundMethod
-from flyteplugins_codegen.toolkit.asking import read_terms, total_cost_usd
+from flyteplugins_codegen.toolkit.asking import read_terms
 from flyteplugins_codegen.toolkit.given_tests import check_given_tests
 from flyteplugins_codegen.toolkit.improving import TEXT_REMEDY, Task, improve, require_syntax
 from flyteplugins_codegen.toolkit.prompting import task_messages

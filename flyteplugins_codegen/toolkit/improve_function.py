@@ -9,13 +9,14 @@ from typing import Any, Final
 from pydantic import Field
 
 from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.llm.prices import total_cost_usd
 from flyteplugins_codegen.llm.replies import Reply
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.python_errors import syntax_cause
 from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.source.functions import FunctionSpan, functions_of, replace_function
 from flyteplugins_codegen.syncing import BoundMethod
-from flyteplugins_codegen.toolkit.asking import read_terms, total_cost_usd
+from flyteplugins_codegen.toolkit.asking import read_terms
 from flyteplugins_codegen.toolkit.given_tests import check_given_tests
 from flyteplugins_codegen.toolkit.improving import TEXT_REMEDY, Task, improve, require_syntax
 from flyteplugins_codegen.toolkit.prompting import task_messages
@@ -98,7 +99,7 @@ def _span(file: SourceFile, name: Any) -> FunctionSpan:
     if not isinstance(name, str) or name not in found:
         names = ", ".join([*found][:_SHOWN_NAMES]) or "none at all"
         more = f" and {len(found) - _SHOWN_NAMES} more" if len(found) > _SHOWN_NAMES else ""
-        raise RequestError(f"{file.path} has no function {name!r}; it has {names}{more}")
+        raise RequestError(f"{file.path} has no function {name!r:.100}; it has {names}{more}")
     return found[name]
 
 

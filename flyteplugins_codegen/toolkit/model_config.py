@@ -9,8 +9,8 @@ from typing import Any, Final
 from pydantic import ConfigDict, Field, JsonValue, SecretStr, ValidationError
 
 from flyteplugins_codegen.errors import ArgumentTypeError, SettingsError
-from flyteplugins_codegen.llm.prices import Price
 from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.budget import Price
 from flyteplugins_codegen.models.settings import CacheMode, Settings
 
 DEFAULT_MODEL: Final = "openai/gpt-5.4-mini"
@@ -18,6 +18,7 @@ DEFAULT_MODEL: Final = "openai/gpt-5.4-mini"
 
 _THOUSANDS_A_MILLION: Final = 1000
 _PAIR: Final = 2
+_LONGEST_NAME: Final = 1000
 # Of AutoGen's, without a meaning here: one entry is not chosen by tags, and templates are filled in by us.
 _WITHOUT_MEANING: Final = frozenset({"tags", "allow_format_str_template", "api_rate_limit", "max_retries"})
 _SHAPES: Final = "pass a model's name, a dict such as {'model': ..., 'api_key': ..., 'base_url': ...}, or Settings"
@@ -33,8 +34,8 @@ class ModelConfig(Value):
 
     model_config = ConfigDict(protected_namespaces=())
 
-    model: str = Field(default=DEFAULT_MODEL, min_length=1)
-    api_base: str | None = None
+    model: str = Field(default=DEFAULT_MODEL, min_length=1, max_length=_LONGEST_NAME)
+    api_base: str | None = Field(default=None, max_length=_LONGEST_NAME)
     api_key_env: str | None = None
     api_key: SecretStr | None = None
     model_params: dict[str, JsonValue] = Field(default_factory=dict)
@@ -153,7 +154,8 @@ def _read_key(value: Any) -> dict[str, Any]:
     """A key, or the name of the variable that holds it, as Settings have it; told apart by what is set."""
     if value is None or value == "":
         return {}
-    return {"api_key_env": value} if isinstance(value, str) and value in os.environ else {"api_key": value}
+    is_variable = isinstance(value, str) and value.isidentifier() and value in os.environ
+    return {"api_key_env": value} if is_variable else {"api_key": value}
 
 
 def _read_seed(value: Any) -> dict[str, Any]:

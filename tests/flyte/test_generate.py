@@ -127,6 +127,21 @@ def test_a_run_without_success_fails_with_one_message_and_leaves_the_last_candid
         assert asked(server) == {"SolutionReply": 1, "TestsReply": 1, "RepairReply": 1}
 
 
+def test_a_budget_spans_the_stages_and_a_larger_one_goes_on(pyflyte: Any, table: Path) -> None:
+    repairs = [job.repair(0, 2), job.repair(2, 1)]
+    script = {"SolutionReply": [job.solution(0)], "TestsReply": [job.TESTS], "RepairReply": repairs}
+    with ModelServer(script) as server:
+        command = [*arguments(server, "bounded", table, "--allow_failure"), "--budget"]
+        spent = pyflyte.run(*command, '{"max_calls": 3}')
+        assert spent.returncode == 0, spent.stdout + spent.stderr
+        assert "max_calls=3 is spent" in (folder_told(spent) / "result.json").read_text()
+        assert len(server.calls) == 3
+        done = pyflyte.run(*command, '{"max_calls": 1}')
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "len(lines) - 1" in (folder_told(done) / "solution.py").read_text()
+        assert len(server.calls) == 4
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [

@@ -12,10 +12,9 @@ from model_server import Hang, HttpError, Reply
 from flyteplugins_codegen.errors import BudgetSpentError, DeadlineError, ProviderError
 from flyteplugins_codegen.llm.ask import ask
 from flyteplugins_codegen.llm.budgeted import Account, BudgetedModel
-from flyteplugins_codegen.llm.prices import Price
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import SolutionReply
-from flyteplugins_codegen.models.budget import Budget, Spending
+from flyteplugins_codegen.models.budget import Budget, Price, Spending
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.store import ContentStore
 

@@ -7,7 +7,8 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from flyteplugins_codegen.llm.prices import Price, cost_usd
+from flyteplugins_codegen.llm.prices import cost_usd
+from flyteplugins_codegen.models.budget import Price
 from flyteplugins_codegen.models.conversation import Usage
 
 MILLION = Usage(input_tokens=1_000_000, output_tokens=1_000_000)

@@ -7,8 +7,7 @@ from pydantic import SecretStr
 
 from flyteplugins_codegen import AutoCoderAgent
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SettingsError
-from flyteplugins_codegen.llm.prices import Price
-from flyteplugins_codegen.models.budget import Budget
+from flyteplugins_codegen.models.budget import Budget, Price
 from flyteplugins_codegen.toolkit.asking import read_terms
 from flyteplugins_codegen.toolkit.model_config import DEFAULT_MODEL, ModelConfig, read_config, read_configs
 
@@ -118,6 +117,9 @@ def test_a_budget_opens_an_account(budget):
     [
         ({"model": 7}, SettingsError, "model: Input should be a valid string"),
         ({"model": ""}, SettingsError, "model: "),
+        ({"model": "m" * 10_000_000}, SettingsError, r"^.{,300}$"),
+        ({"base_url": "http://" + "m" * 10_000_000}, SettingsError, r"^.{,300}$"),
+        ({"api_key": "\ud800"}, SettingsError, "api_key: "),
         ({"timeout": -1}, SettingsError, "deadline_s: "),
         ({"price": [1]}, SettingsError, "USD for a thousand tokens"),
         ({"price": "cheap"}, SettingsError, "price: "),
