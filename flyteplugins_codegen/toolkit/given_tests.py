@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
 from flyteplugins_codegen.environment.layers import combine, install
 from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, resolve
@@ -19,6 +19,8 @@ from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite
 from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests
 from flyteplugins_codegen.source.imports import third_party_names
 from flyteplugins_codegen.stages.prepare import check_sandbox
+from flyteplugins_codegen.toolkit.running.places import read_place
+from flyteplugins_codegen.toolkit.texts import require_text
 
 _TIMEOUT_S: Final = 120.0
 _MAX_FILES: Final = 500
@@ -42,18 +44,18 @@ def check_given_tests(tests: str, sandbox: SandboxKind) -> None:
         RequestError: the text holds no test that could fail; there is no sandbox of this name.
         SandboxUnavailableError: this machine offers no such sandbox.
     """
-    if sandbox not in get_args(SandboxKind):
-        raise RequestError(f"sandbox={sandbox!r} is none; choose one of {', '.join(get_args(SandboxKind))}")
+    kind = read_place(use_docker=None, sandbox=sandbox).kind
     remedy = "pass the source of a pytest module that imports the files by their names"
-    if not isinstance(tests, str):
-        raise RequestError(f"tests: {type(tests).__name__}; {remedy}")
+    require_text("tests", tests, remedy)
     try:
         declared = declared_tests(tests)
         if not declared or not asserts_something(tests):
             raise RequestError(f"tests: no test in {tests[:80]!r} could fail; {remedy}")
     except SyntaxError as error:
         raise RequestError(f"tests, line {error.lineno or 1}: no Python: {error.msg}; {remedy}") from None
-    check_sandbox(sandbox)
+    except (RecursionError, MemoryError):
+        raise RequestError(f"tests are nested too deeply to be read as Python; {remedy}") from None
+    check_sandbox(kind)
 
 
 def run_given_tests(root: Path, changed: Mapping[str, str], tests: str, sandbox: SandboxKind = "auto") -> SuiteReport:

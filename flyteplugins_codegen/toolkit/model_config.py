@@ -154,8 +154,9 @@ def _read_key(value: Any) -> dict[str, Any]:
     """A key, or the name of the variable that holds it, as Settings have it; told apart by what is set."""
     if value is None or value == "":
         return {}
-    is_variable = isinstance(value, str) and value.isidentifier() and value in os.environ
-    return {"api_key_env": value} if is_variable else {"api_key": value}
+    if isinstance(value, str) and not (value.isascii() and value.isprintable()):
+        raise SettingsError("api_key: it holds characters that no key has, such as a line end; copy the key anew")
+    return {"api_key_env": value} if isinstance(value, str) and value in os.environ else {"api_key": value}
 
 
 def _read_seed(value: Any) -> dict[str, Any]:

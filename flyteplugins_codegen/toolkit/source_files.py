@@ -107,13 +107,14 @@ def _resolved(file: Any) -> Path:
         raise ArgumentTypeError(f"a file is {type(file).__name__}; {_REMEDY}")
     name = os.fspath(file)
     if not name or not isinstance(name, str) or "\0" in name:
-        raise RequestError(f"{name!r} is no path of a file; {_REMEDY}")
+        raise RequestError(f"{name!r:.200} is no path of a file; {_REMEDY}")
     try:
         return Path(name).expanduser().resolve(strict=True)
     except FileNotFoundError:
         raise RequestError(f"{name}: there is no such file (looked for {Path(name).absolute()}); {_REMEDY}") from None
     except (OSError, RuntimeError, UnicodeEncodeError) as error:
-        raise RequestError(f"{name!r} cannot be read: {error}; {_REMEDY}") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise RequestError(f"{name!r:.200} cannot be read: {reason}; {_REMEDY}") from None
 
 
 def _root(paths: Sequence[Path]) -> Path:

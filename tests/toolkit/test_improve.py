@@ -42,6 +42,7 @@ LOOP = "    total = 0\n    for value in values:\n        total += value\n    ret
 EDIT = {"file": "stats.py", "search": LOOP, "replace": "    return sum(values) / len(values) if values else 0\n"}
 WRONG_EDIT = {**EDIT, "replace": "    return 0\n"}
 BROKEN_EDIT = {**EDIT, "replace": "    return (\n"}
+ODD = ["a\0b", "\ud800", "x" * 10_000_000]
 SUGGESTED = ["Sum by the builtin.", "Take an empty list."]
 
 # What runs in the sandbox is the same whoever wrote it.
@@ -262,6 +263,7 @@ class TestCode:
             ([""], RequestError),
             (["a\0b"], RequestError),
             (["a\ud800b"], RequestError),
+            (["x" * 10_000_000], RequestError),
             (["missing.py"], RequestError),
             (["."], RequestError),
             (["/dev/zero"], RequestError),
@@ -269,8 +271,9 @@ class TestCode:
     )
     def test_files_that_are_none_are_told(self, given, error, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
-        with pytest.raises(error):
+        with pytest.raises(error) as told:
             improve_code(given, "More.", model="openai/m")
+        assert len(str(told.value)) < 500
 
     def test_a_missing_file_is_named(self, files, tmp_path):
         with pytest.raises(RequestError, match=r"missing\.py: there is no such file"):
@@ -287,14 +290,14 @@ class TestCode:
         with pytest.raises(RequestError, match=r"x\.py is no text in UTF-8"):
             improve_code([tmp_path / "x.py"], "More.", model="openai/m")
 
-    @pytest.mark.parametrize("objective", ["", None, 3, "a\0b", "\ud800", "x" * 10_000_000])
+    @pytest.mark.parametrize("objective", ["", None, 3, *ODD])
     def test_an_objective_that_is_none_is_told_before_anything_is_sent(self, files, objective):
         with ModelServer({}) as server:
             with pytest.raises(RequestError, match="objective"):
                 improve_code(files(stats=STATS), objective, model="m", api_base=server.url)
             assert not server.calls
 
-    @pytest.mark.parametrize("tests", ["", "x = 1", "def test_a(): pass", "def test_a(:", 3, "assert True"])
+    @pytest.mark.parametrize("tests", ["", "x = 1", "def test_a(): pass", "def test_a(:", 3, "assert True", *ODD])
     def test_tests_that_could_not_fail_are_told_before_anything_is_sent(self, files, tests):
         with ModelServer({}) as server:
             with pytest.raises(RequestError, match="tests"):
