@@ -39,6 +39,7 @@ _SH_MARKS: Final = (
     mark("/", r"\n(?:~|\.{1,2})?/\w[\w./-]* [\w./~$-]", sh=3.5),
     mark("./", r"^\.{1,2}/[\w./-]+(?: |$)", sh=5),
     mark("~/", r"\s~/[\w.]", sh=1.5),
+    mark(".", r"\n\. [\w.~$]*/[\w./-]+[ \t]*(?:$|[&;#])", sh=5),
     mark("`", r"=`[^`\n]+`", sh=3),
     mark("function", r"^function [\w-]+ ?(?:\(\) ?)?\{[ \t]*$", sh=3, powershell=1),
     mark("function", r"^function \w+ \{ ", sh=4),
