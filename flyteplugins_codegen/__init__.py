@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flyteplugins_codegen.agent import AutoCoderAgent
-    from flyteplugins_codegen.evaluation.evaluate import evaluate
+    from flyteplugins_codegen.evaluation.evaluating import evaluate
     from flyteplugins_codegen.evaluation.evaluation import Evaluation
     from flyteplugins_codegen.evaluation.metric.pass_at_one import CodeExecutionPassAtOne
     from flyteplugins_codegen.evaluation.problems.loading import load_problems
@@ -92,7 +92,7 @@ _ROOMS = {
     "content_str": "source.content",
     "create_virtual_env": "toolkit.virtual_env",
     "eval_function_completions": "toolkit.completions",
-    "evaluate": "evaluation.evaluate",
+    "evaluate": "evaluation.evaluating",
     "execute_code": "toolkit.execute_code",
     "extract_blocks": "source.blocks",
     "extract_code": "source.blocks",

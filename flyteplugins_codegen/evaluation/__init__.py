@@ -1,7 +1,4 @@
-"""Problems, samples, and what becomes of them: judged in isolation, counted, pass@k with its uncertainty.
-
-`evaluate` itself is a name of the package above, for the module of that name stands here.
-"""
+"""Problems, samples, and what becomes of them: judged in isolation, counted, pass@k with its uncertainty."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flyteplugins_codegen.evaluation.evaluating import evaluate
     from flyteplugins_codegen.evaluation.evaluation import Evaluation
     from flyteplugins_codegen.evaluation.metric.callables import CallableSerializer
     from flyteplugins_codegen.evaluation.metric.completion import (
@@ -53,6 +51,7 @@ __all__ = [
     "Sample",
     "SampleResult",
     "estimate_pass_at_k",
+    "evaluate",
     "execute_python_code_with_tests",
     "load_problems",
     "load_samples",
@@ -78,6 +77,7 @@ _MODULES = {
     "Sample": "values",
     "SampleResult": "values",
     "estimate_pass_at_k": "pass_at_k",
+    "evaluate": "evaluating",
     "execute_python_code_with_tests": "metric.execution",
     "load_problems": "problems.loading",
     "load_samples": "samples.loading",

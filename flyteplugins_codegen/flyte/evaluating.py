@@ -20,7 +20,7 @@ from flytekit.types.file import FlyteFile
 from pydantic import Field
 
 from flyteplugins_codegen.errors import SettingsError
-from flyteplugins_codegen.evaluation.evaluate import evaluate as judge_samples
+from flyteplugins_codegen.evaluation.evaluating import evaluate as judge_samples
 from flyteplugins_codegen.evaluation.findings import check_k
 from flyteplugins_codegen.evaluation.judging.ways import Judge
 from flyteplugins_codegen.evaluation.problems.loading import load_problems, problem_file

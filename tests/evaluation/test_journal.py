@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluate import evaluate
+from flyteplugins_codegen.evaluation.evaluating import evaluate
 from flyteplugins_codegen.evaluation.evaluation import Evaluation
 from flyteplugins_codegen.evaluation.journal import Journal
 from flyteplugins_codegen.evaluation.judging.trials import Verdict

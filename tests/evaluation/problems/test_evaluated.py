@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluate import evaluate
+from flyteplugins_codegen.evaluation.evaluating import evaluate
 from flyteplugins_codegen.evaluation.problems.loading import load_problems
 from flyteplugins_codegen.evaluation.sandboxes import packages_of
 from flyteplugins_codegen.evaluation.values import Problem, Sample
