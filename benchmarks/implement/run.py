@@ -67,16 +67,26 @@ def _read_arguments(words: Sequence[str] | None) -> argparse.Namespace:
     default = Terms()
     parser = argparse.ArgumentParser(prog="python -m benchmarks.implement.run", description=__doc__)
     parser.add_argument("--configs", type=_read_configs, help="JSON list of models, the cheapest first")
-    parser.add_argument("--problems", type=int, help="how many problems at most")
+    parser.add_argument("--problems", type=_read_count, help="how many problems at most")
     parser.add_argument("--timeout", type=float, default=default.timeout_s, help="seconds for each run of a response")
-    parser.add_argument("--at-once", type=int, default=default.at_once, help="problems worked on at a time")
+    parser.add_argument("--at-once", type=_read_count, default=default.at_once, help="problems worked on at a time")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     return parser.parse_args(words)
 
 
+def _read_count(text: str) -> int:
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
 def _read_configs(text: str) -> list[dict[str, Any]]:
-    given = json.loads(text)
-    if not isinstance(given, list) or len(given) < 2:  # noqa: PLR2004 - a cheap and a strong one
+    try:
+        given = json.loads(text)
+    except ValueError:
+        given = None
+    is_list = isinstance(given, list) and all(isinstance(entry, str | dict) for entry in given)
+    if not is_list or len(given) < 2:  # noqa: PLR2004 - a cheap and a strong one
         raise argparse.ArgumentTypeError('a JSON list of at least two models, such as \'["gpt-a", "gpt-b"]\'')
     return [{"model": entry} if isinstance(entry, str) else entry for entry in given]
 

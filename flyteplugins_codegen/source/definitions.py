@@ -89,7 +89,7 @@ def _find(body: Sequence[ast.stmt], name: str | None) -> _Function:
     if name is None:
         return list(functions.values())[-1]
     if name not in functions:
-        raise RequestError(f"the definition has no function {name!r}; it defines {', '.join(functions)}")
+        raise RequestError(f"the definition has no function {name!r:.100}; it defines {', '.join(functions)}")
     return functions[name]
 
 

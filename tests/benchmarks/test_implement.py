@@ -73,8 +73,16 @@ def test_an_unknown_price_is_shown_as_such() -> None:
     assert "| cascade | 2 of 2 | 100% | unknown |  |" in table
 
 
-@pytest.mark.parametrize("configs", ["[]", '["gpt-6"]', '"gpt-6"', "{"])
+@pytest.mark.parametrize("configs", ["[]", '["gpt-6"]', '"gpt-6"', "{", "[3, 4]"])
 def test_models_are_given_as_a_list_of_two_or_more(configs: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--configs", configs])
-    assert "--configs" in capsys.readouterr().err
+    assert "--configs: a JSON list of at least two models" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--problems", "--at-once"])
+@pytest.mark.parametrize("count", ["0", "-1", "x"])
+def test_a_count_of_none_is_told(option: str, count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([f"{option}={count}"])
+    assert f"{option}: '{count}' is no whole number above 0" in capsys.readouterr().err
