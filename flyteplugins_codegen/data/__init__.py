@@ -6,18 +6,31 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flyteplugins_codegen.data.drift import compare_profiles
     from flyteplugins_codegen.data.extracting import extract_data_context
     from flyteplugins_codegen.data.profile import profile_sample
+    from flyteplugins_codegen.models.drift import DriftReport
     from flyteplugins_codegen.models.privacy import Privacy
     from flyteplugins_codegen.models.profile import ColumnProfile, DataContext, SampleProfile
 
-__all__ = ["ColumnProfile", "DataContext", "Privacy", "SampleProfile", "extract_data_context", "profile_sample"]
+__all__ = [
+    "ColumnProfile",
+    "DataContext",
+    "DriftReport",
+    "Privacy",
+    "SampleProfile",
+    "compare_profiles",
+    "extract_data_context",
+    "profile_sample",
+]
 
 _HOMES = {
     "ColumnProfile": "models.profile",
     "DataContext": "models.profile",
+    "DriftReport": "models.drift",
     "Privacy": "models.privacy",
     "SampleProfile": "models.profile",
+    "compare_profiles": "data.drift",
     "extract_data_context": "data.extracting",
     "profile_sample": "data.profile",
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from flyteplugins_codegen.data.constraints.predicates import checked_pattern
+from flyteplugins_codegen.data.constraints.patterns import checked_pattern
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.models.rules import ColumnSchema, ColumnType, Rule, TableSchema
 

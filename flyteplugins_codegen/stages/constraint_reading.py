@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from flyteplugins_codegen.data.constraints.predicates import checked_pattern
+from flyteplugins_codegen.data.constraints.patterns import checked_pattern
 from flyteplugins_codegen.data.constraints.values import read_bound
 from flyteplugins_codegen.llm.budgeted import Account
 from flyteplugins_codegen.llm.prompts import constraints_messages

@@ -11,10 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.data.drift import compare_profiles
-from flyteplugins_codegen.data.profile import profile_sample
-from flyteplugins_codegen.models.drift import DriftReport
-from flyteplugins_codegen.models.profile import ColumnProfile, SampleProfile
+from flyteplugins_codegen.data import ColumnProfile, DriftReport, SampleProfile, compare_profiles, profile_sample
 
 
 def rows(count: int = 400, seed: int = 1, **changes: Any) -> list[dict[str, Any]]:

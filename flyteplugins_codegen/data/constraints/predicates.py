@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from flyteplugins_codegen.data.constraints.patterns import read_pattern
 from flyteplugins_codegen.data.constraints.subjects import NotApplicableError
 from flyteplugins_codegen.data.constraints.values import read_bound, read_list
 
@@ -29,7 +30,6 @@ _MATCHES = re.compile(
     r"(?:(?:pattern|regex|regular expression|format)\s+)?(.+)\Z",
     re.IGNORECASE,
 )
-_PATTERN_SIGNS = re.compile(r"[\\\[\](){}^$*+|]")
 
 
 def read_predicate(text: str) -> tuple[Terms, ...] | None:
@@ -40,7 +40,8 @@ def read_predicate(text: str) -> tuple[Terms, ...] | None:
     text = text.strip().lstrip(":,").strip()
     pattern = _MATCHES.match(text)
     if pattern:
-        return _matches(pattern[1].strip())
+        written = read_pattern(pattern[1].strip())
+        return None if written is None else ({"kind": "matches", "pattern": written},)
     is_negated, words = _without_modal(text)
     if is_negated is None:
         return None
@@ -199,11 +200,7 @@ _LISTED = re.compile(
 
 
 def _read_list(words: str) -> tuple[Terms, ...] | None:
-    found = re.fullmatch(
-        r"(?:(?:exactly )?one of|any of|either|in|among|limited to|equal to|equals?|==?)\s*:?\s*(.+)",
-        words,
-        re.IGNORECASE,
-    )
+    found = _LISTED.fullmatch(words)
     if found is None:
         return None
     text = re.sub(r"^the (?:set|list|values?|following)(?: of)?:?\s*", "", found[1], flags=re.IGNORECASE)
@@ -235,26 +232,3 @@ _READERS: tuple[Callable[[str], tuple[Terms, ...] | None], ...] = (
     _read_between,
     _read_list,
 )
-
-
-def _matches(written: str) -> tuple[Terms, ...] | None:
-    quoted = re.fullmatch(r"(?:r?\"(.+)\"|r?'(.+)'|`(.+)`|/(.+)/)", written)
-    pattern = next(group for group in quoted.groups() if group) if quoted else written
-    if quoted is None and (re.search(r"\s", written) or not _PATTERN_SIGNS.search(written)):
-        return None
-    return ({"kind": "matches", "pattern": checked_pattern(pattern)},)
-
-
-def checked_pattern(pattern: str) -> str:
-    """The regular expression, if it is one that ends in time. Raises NotApplicableError."""
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise NotApplicableError(f"{pattern!r} is no regular expression: {error}") from None
-    if _NESTED_REPEATS.search(pattern):
-        raise NotApplicableError(f"{pattern!r} repeats a repetition, which may take for ever; write it without")
-    return pattern
-
-
-# `(a+)+` and the like: exponential time on text that does not match.
-_NESTED_REPEATS = re.compile(r"\((?:[^()\\]|\\.)*(?:[*+]|\{\d+,\d*\})(?:[^()\\]|\\.)*\)(?:[*+]|\{\d+,\d*\})")
