@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import JsonValue
 
 from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress
-from flyteplugins_codegen.llm.hosted import Body
+from flyteplugins_codegen.llm.hosted import Body, SilentEndError
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
 from flyteplugins_codegen.llm.tls import tls_context
@@ -37,6 +38,11 @@ class Messages:
     """The dialect. Formats: structured output; a forced tool; the prompt alone."""
 
     formats = ("output_config", "tool", "prompt")
+
+    @property
+    def stream_options(self) -> Body:
+        """See `Dialect`."""
+        return {}
 
     def render_body(self, model_id: str, request: ModelRequest, reply_format: str) -> Body:
         """See `Dialect`."""
@@ -84,6 +90,40 @@ class Messages:
             usage=_usage(answer.get("usage")),
             model=dig_text(answer, "model"),
         )
+
+    def gather(self, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """See `Dialect`."""
+        if any(event.get("type") == "error" for event in events):
+            raise SilentEndError  # the provider is overloaded: what came before is no answer
+        message: dict[str, Any] = next((event["message"] for event in events if "message" in event), {})
+        last = next((event for event in reversed(events) if event.get("type") == "message_delta"), None)
+        if last is None or not dig_text(last, "delta", "stop_reason"):
+            raise SilentEndError
+        usage = {**(message.get("usage") or {}), **(last.get("usage") or {})}
+        return {**message, **last["delta"], "content": _gathered(events), "usage": usage}
+
+    def is_elsewhere(self, failure: CallFailure) -> bool:
+        """See `Dialect`: there is one path."""
+        del failure
+        return False
+
+
+def _gathered(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The blocks of the content, each put together from its pieces."""
+    blocks: dict[int, dict[str, Any]] = {}
+    for event in events:
+        index = dig_count(event, "index")
+        if event.get("type") == "content_block_start":
+            blocks[index] = {**event["content_block"], "pieces": ""}
+        elif event.get("type") == "content_block_delta" and index in blocks:
+            blocks[index]["pieces"] += dig_text(event, "delta", "text") + dig_text(event, "delta", "partial_json")
+    return [_whole(block) for block in blocks.values()]
+
+
+def _whole(block: dict[str, Any]) -> dict[str, Any]:
+    if block.get("type") == "tool_use":
+        return {"type": "text", "text": block["pieces"]}  # the tool's input as JSON, which is the reply
+    return {**block, "text": block.get("text", "") + block["pieces"]}
 
 
 def _system(texts: list[str]) -> JsonValue:

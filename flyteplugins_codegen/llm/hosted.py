@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import re
-from typing import Protocol
+from typing import Any, Protocol
 
 from pydantic import JsonValue
 
@@ -36,12 +36,21 @@ _SHOWN_CHARACTERS = 300
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate: JSON can hold it, UTF-8 cannot
 
 
+class SilentEndError(ValueError):
+    """A stream ended before its end was told."""
+
+
 class Dialect(Protocol):
     """One provider's way of speaking. `formats` are its ways of asking for JSON, the strictest first."""
 
     @property
     def formats(self) -> tuple[str, ...]:
         """The names that `render_body` takes."""
+        ...
+
+    @property
+    def stream_options(self) -> Body:
+        """What a body that asks for a stream holds besides `stream`, so that usage is told."""
         ...
 
     def render_body(self, model_id: str, request: ModelRequest, reply_format: str) -> Body:
@@ -56,15 +65,27 @@ class Dialect(Protocol):
         """Read the answer. Raises ValueError for a body that is no reply of this provider's."""
         ...
 
+    def gather(self, events: list[dict[str, Any]]) -> dict[str, Any]:
+        """The answer that a stream's events come to, as a plain one would be.
+
+        Raises SilentEndError where the end is missing; ValueError for an error that was sent as an event.
+        """
+        ...
+
+    def is_elsewhere(self, failure: CallFailure) -> bool:
+        """Whether the failure says that this server, or this model, wants to be asked in another dialect."""
+        ...
+
 
 class HostedModel:
     """A model of one provider at one endpoint. Holds no connection and no loop: each call opens its own client."""
 
-    def __init__(self, endpoint: Endpoint, dialect: Dialect, retries: RetryPolicy | None = None) -> None:
+    def __init__(self, endpoint: Endpoint, *dialects: Dialect, retries: RetryPolicy | None = None) -> None:
         self.endpoint = endpoint
-        self._dialect = dialect
+        self._dialects = dialects
         self._retries = retries or RetryPolicy()
         # What this server was found to lack is not asked of it again while this object lives.
+        self._dialect_index = 0
         self._format_index = 0
 
     def __repr__(self) -> str:
@@ -92,27 +113,43 @@ class HostedModel:
 
     async def _ask(self, request: ModelRequest) -> ModelReply | CallFailure:
         while True:
-            index = self._format_index
-            body = self._dialect.render_body(self.endpoint.model_id, request, self._dialect.formats[index])
-            post = functools.partial(self._dialect.post, self.endpoint, body, request.deadline_s)
-            outcome = await retry(post, self._retries, request.deadline_s)
-            if isinstance(outcome, str):
-                return self._read(outcome, request, index)
-            if not (_is_about_format(outcome) and self._relax(index)):
+            dialect, index = self._dialects[self._dialect_index], self._format_index
+            body = dialect.render_body(self.endpoint.model_id, request, dialect.formats[index])
+            send = functools.partial(self._send, dialect, body, request.deadline_s)
+            outcome = await retry(send, self._retries, request.deadline_s)
+            if isinstance(outcome, ModelReply):
+                return self._checked(outcome, request, index)
+            if not (self._moves_on(dialect, outcome) or (_is_about_format(outcome) and self._relax(index))):
                 return outcome
 
-    def _read(self, body: str, request: ModelRequest, index: int) -> ModelReply | CallFailure:
+    async def _send(self, dialect: Dialect, body: Body, timeout_s: float) -> ModelReply | CallFailure:
+        """Ask once. A stream that ends in silence is a broken connection."""
+        answer = await dialect.post(self.endpoint, body, timeout_s)
+        if isinstance(answer, CallFailure):
+            return answer
         try:
-            reply = self._dialect.parse_reply(body)
+            return dialect.parse_reply(answer)
+        except SilentEndError:
+            return CallFailure(status=None, message="the stream ended in the middle of the reply")
         except ValueError as error:
             return CallFailure(status=200, message=str(error), code="unreadable")
+
+    def _checked(self, reply: ModelReply, request: ModelRequest, index: int) -> ModelReply:
         if index == 0 and reply.stop_reason == "complete" and not keeps_to(request.reply_schema, reply.text):
             self._relax(index)  # it took the schema and did not keep to it: tell the next one in the prompt too
         return reply.model_copy(update={"text": _HALF_CHARACTER.sub("\ufffd", reply.text)})
 
+    def _moves_on(self, dialect: Dialect, failure: CallFailure) -> bool:
+        """Go on to the next dialect where the failure says so, unless a call beside this one did so already."""
+        index = self._dialects.index(dialect)
+        if index + 1 >= len(self._dialects) or not dialect.is_elsewhere(failure):
+            return False
+        self._dialect_index = max(self._dialect_index, index + 1)
+        return True
+
     def _relax(self, index: int) -> bool:
         """Go on to the next format, unless a call beside this one did so already; False when there is none."""
-        if index + 1 >= len(self._dialect.formats):
+        if index + 1 >= len(self._dialects[self._dialect_index].formats):
             return False
         self._format_index = max(self._format_index, index + 1)
         return True

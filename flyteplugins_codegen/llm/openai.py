@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress
-from flyteplugins_codegen.llm.hosted import Body
+from flyteplugins_codegen.llm.hosted import Body, SilentEndError
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
 from flyteplugins_codegen.llm.tls import tls_context
@@ -39,6 +40,11 @@ class ChatCompletions:
 
     formats = ("json_schema", "json_object", "prompt")
 
+    @property
+    def stream_options(self) -> Body:
+        """See `Dialect`."""
+        return {"stream_options": {"include_usage": True}}
+
     def render_body(self, model_id: str, request: ModelRequest, reply_format: str) -> Body:
         """See `Dialect`."""
         messages = request.messages if reply_format == "json_schema" else with_schema_in_prompt(request)
@@ -54,22 +60,7 @@ class ChatCompletions:
 
     async def post(self, endpoint: Endpoint, body: Body, timeout_s: float) -> str | CallFailure:
         """See `Dialect`."""
-        import openai
-
-        client = openai.AsyncOpenAI(
-            api_key=endpoint.key.get_secret_value(),
-            base_url=endpoint.address,
-            max_retries=0,
-            timeout=openai.Timeout(timeout_s, connect=_CONNECT_TIMEOUT_S),
-            http_client=openai.DefaultAsyncHttpxClient(verify=tls_context()),
-        )
-        async with client:
-            try:
-                # By path, so that a parameter which only this server knows passes. Besides, the first touch of
-                # `client.chat` imports the types of the whole API, which takes 0.15 s.
-                return await client.post("/chat/completions", cast_to=str, body=body)
-            except openai.APIError as error:
-                return failure_of(error, _code_of)
+        return await post_by_path("/chat/completions", endpoint, body, timeout_s)
 
     def parse_reply(self, body: str) -> ModelReply:
         """See `Dialect`."""
@@ -84,6 +75,48 @@ class ChatCompletions:
             usage=_usage(dig(answer, "usage")),
             model=dig_text(answer, "model"),
         )
+
+    def gather(self, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """See `Dialect`."""
+        _raise_error(events)
+        choices = [dig(event, "choices", 0) for event in events]
+        reasons = [dig_text(choice, "finish_reason") for choice in choices if dig_text(choice, "finish_reason")]
+        if not reasons:
+            raise SilentEndError
+        deltas = [dig(choice, "delta") for choice in choices]
+        message = {
+            "content": "".join(dig_text(delta, "content") for delta in deltas),
+            "refusal": "".join(dig_text(delta, "refusal") for delta in deltas),
+        }
+        return {
+            "model": next((dig_text(event, "model") for event in events if dig_text(event, "model")), ""),
+            "choices": [{"message": message, "finish_reason": reasons[-1]}],
+            "usage": next((event["usage"] for event in reversed(events) if event.get("usage")), None),
+        }
+
+    def is_elsewhere(self, failure: CallFailure) -> bool:
+        """See `Dialect`: OpenAI names the path under which a model is."""
+        return failure.status in (400, 404) and "v1/responses" in failure.message
+
+
+async def post_by_path(path: str, endpoint: Endpoint, body: Body, timeout_s: float) -> str | CallFailure:
+    """Send it once through OpenAI's client; the answer's raw body."""
+    import openai
+
+    client = openai.AsyncOpenAI(
+        api_key=endpoint.key.get_secret_value(),
+        base_url=endpoint.address,
+        max_retries=0,
+        timeout=openai.Timeout(timeout_s, connect=_CONNECT_TIMEOUT_S),
+        http_client=openai.DefaultAsyncHttpxClient(verify=tls_context()),
+    )
+    async with client:
+        try:
+            # By path, so that a parameter which only this server knows passes. Besides, the first touch of
+            # `client.chat` imports the types of the whole API, which takes 0.15 s.
+            return await client.post(path, cast_to=str, body=body)
+        except openai.APIError as error:
+            return failure_of(error, _code_of)
 
 
 def _content(content: Any) -> str:
@@ -104,3 +137,9 @@ def _usage(usage: Any) -> Usage:
 
 def _code_of(body: Any) -> str:
     return dig_text(body, "code") or dig_text(body, "error", "code") or dig_text(body, "type")
+
+
+def _raise_error(events: Sequence[dict[str, Any]]) -> None:
+    for event in events:
+        if event.get("error"):
+            raise ValueError(dig_text(event, "error", "message") or str(event["error"]))

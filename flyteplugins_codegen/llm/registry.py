@@ -13,31 +13,45 @@ from flyteplugins_codegen.errors import SettingsError, UnknownModelError
 from flyteplugins_codegen.llm.anthropic import ADDRESS as ANTHROPIC_ADDRESS
 from flyteplugins_codegen.llm.anthropic import Messages
 from flyteplugins_codegen.llm.endpoint import ProviderAddress, resolve_endpoint
+from flyteplugins_codegen.llm.events import Streamed
 from flyteplugins_codegen.llm.hosted import Dialect, HostedModel
 from flyteplugins_codegen.llm.journal import RememberedModel
 from flyteplugins_codegen.llm.openai import ADDRESS as OPENAI_ADDRESS
 from flyteplugins_codegen.llm.openai import ChatCompletions
 from flyteplugins_codegen.llm.protocol import Model
 from flyteplugins_codegen.llm.replay import RecordingModel, ReplayModel
+from flyteplugins_codegen.llm.responses import Responses
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.store import ContentStore
 
 
+def _openai_dialects(settings: Settings) -> tuple[Dialect, ...]:
+    """Chat Completions, which every server speaks, before Responses, unless the settings say so: then the reverse."""
+    return (Responses(), ChatCompletions()) if settings.api == "responses" else (ChatCompletions(), Responses())
+
+
+def _anthropic_dialects(settings: Settings) -> tuple[Dialect, ...]:
+    del settings
+    return (Messages(),)
+
+
 class Provider(NamedTuple):
-    """One provider: where it is, how it speaks, and which bare model names are its own."""
+    """One provider: where it is, how it speaks (what is tried first at the front), which bare names are its own."""
 
     address: ProviderAddress
-    dialect: Callable[[], Dialect]
+    dialects: Callable[[Settings], tuple[Dialect, ...]]
     bare_names: str
 
 
 _PROVIDERS = {
-    "openai": Provider(OPENAI_ADDRESS, ChatCompletions, r"gpt-|chatgpt-|o[1-9]"),
-    "anthropic": Provider(ANTHROPIC_ADDRESS, Messages, r"claude-"),
+    "openai": Provider(OPENAI_ADDRESS, _openai_dialects, r"gpt-|chatgpt-|o[1-9]"),
+    "anthropic": Provider(ANTHROPIC_ADDRESS, _anthropic_dialects, r"claude-"),
 }
 _REPLAY = "replay:"
 # What the request itself says; `model_params` may say the rest.
-_RESERVED_PARAMS = frozenset({"model", "messages", "system", "stream", "n", "response_format", "tools", "tool_choice"})
+_RESERVED_PARAMS = frozenset(
+    {"model", "messages", "input", "system", "stream", "n", "response_format", "tools", "tool_choice"}
+)
 
 
 def open_model(
@@ -69,9 +83,11 @@ def _open(
     if settings.model.startswith(_REPLAY):
         return watch(ReplayModel(Path(settings.model.removeprefix(_REPLAY))))
     provider, model_id = resolve_name(settings.model, has_address=settings.api_base is not None)
-    address, dialect, _ = _PROVIDERS[provider]
+    address, dialects, _ = _PROVIDERS[provider]
     endpoint = resolve_endpoint(settings, model_id, address, key)
-    model = watch(HostedModel(endpoint, dialect()))
+    plain = dialects(settings)
+    streamed = tuple(Streamed(dialect) for dialect in plain[:1]) if settings.stream else ()
+    model = watch(HostedModel(endpoint, *streamed, *plain))
     return model if store is None else RememberedModel(model, store, settings.cache, scope=endpoint.address)
 
 

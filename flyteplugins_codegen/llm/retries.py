@@ -8,8 +8,11 @@ import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeVar
 
 from flyteplugins_codegen.models.base import Value
+
+T = TypeVar("T")
 
 _TRANSIENT = frozenset({408, 409, 429, 500, 502, 503, 504, 529})
 _FINAL_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
@@ -52,14 +55,14 @@ class RetryPolicy(Value):
 
 
 async def retry(
-    call: Callable[[], Awaitable[str | CallFailure]], policy: RetryPolicy, deadline_s: float
-) -> str | CallFailure:
+    call: Callable[[], Awaitable[T | CallFailure]], policy: RetryPolicy, deadline_s: float
+) -> T | CallFailure:
     """The first answer, or the failure after which waiting made no sense."""
     gives_up_at = time.monotonic() + deadline_s
     retries = 0
     while True:
         outcome = await call()
-        if isinstance(outcome, str):
+        if not isinstance(outcome, CallFailure):
             return outcome
         delay = policy.delay_s(outcome, retries, gives_up_at - time.monotonic())
         if delay is None:

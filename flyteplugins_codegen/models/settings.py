@@ -90,6 +90,8 @@ class Settings(Value):
     system_prompt: str | None = Field(default=None, description="Replaces the opening of the system prompt")
     api_key: str | None = Field(default=None, description="NAME of the environment variable or secret with the key")
     api_base: str | None = Field(default=None, description="Address of an OpenAI- or Anthropic-compatible server")
+    api: Literal["chat", "responses"] = Field(default="chat", description="What is tried first with OpenAI's protocol")
+    stream: bool = Field(default=False, description="Whether replies are streamed, for gateways that cut quiet calls")
     model_params: dict[str, JsonValue] = Field(default_factory=dict, description="Passed on to the provider's call")
     base_packages: tuple[str, ...] = Field(default=(), description="Distributions every candidate may import")
     resources: Resources | None = None

@@ -6,26 +6,23 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from dialects import DIALECTS
 from model_server import ModelServer
 from pydantic import SecretStr
 
-from flyteplugins_codegen.llm.anthropic import Messages
 from flyteplugins_codegen.llm.ask import build_request
 from flyteplugins_codegen.llm.endpoint import Endpoint
 from flyteplugins_codegen.llm.hosted import HostedModel
-from flyteplugins_codegen.llm.openai import ChatCompletions
 from flyteplugins_codegen.llm.protocol import ModelRequest
 from flyteplugins_codegen.llm.replies import SolutionReply
 from flyteplugins_codegen.llm.retries import RetryPolicy
 from flyteplugins_codegen.models.conversation import Message
 from flyteplugins_codegen.models.settings import Settings
 
-_DIALECTS = {"openai": ChatCompletions, "anthropic": Messages}
-
 SECRET = "sk-never-shown-0123456789"
 
 
-@pytest.fixture(params=sorted(_DIALECTS))
+@pytest.fixture(params=["anthropic", "openai"])
 def provider(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
@@ -35,8 +32,9 @@ def open_at(provider: str) -> Callable[..., HostedModel]:
     """Opens the provider's model at an address."""
 
     def open_model(address: str, key: str = SECRET, variable: str = "THE_KEY") -> HostedModel:
-        endpoint = Endpoint(provider=provider, model_id="m", address=address, key_variable=variable, key=SecretStr(key))
-        return HostedModel(endpoint, _DIALECTS[provider](), RetryPolicy(first_delay_s=0.01))
+        name, _, _ = provider.partition("-")
+        endpoint = Endpoint(provider=name, model_id="m", address=address, key_variable=variable, key=SecretStr(key))
+        return HostedModel(endpoint, DIALECTS[provider](), retries=RetryPolicy(first_delay_s=0.01))
 
     return open_model
 

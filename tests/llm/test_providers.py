@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import socket
 import time
 
 import pytest
-from model_server import Cut, Drip, Hang, HttpError, RawBody, Reply, Reset, render_reply
+from dialects import DIALECTS
+from model_server import Cut, Drip, Hang, HttpError, RawBody, Reply, Reset, SilentEnd, render_answer
 
 from flyteplugins_codegen.errors import (
     DeadlineError,
@@ -23,6 +25,17 @@ from flyteplugins_codegen.models.conversation import Usage
 
 RIGHT = {"description": "counts", "approach": "loop", "code": "print(1)", "packages": [], "system_packages": []}
 VALUE = SolutionReply(description="counts", approach="loop", code="print(1)")
+
+
+@pytest.fixture(params=sorted(DIALECTS))
+def provider(request: pytest.FixtureRequest) -> str:
+    """Every way of speaking, where other modules make do with two."""
+    return str(request.param)
+
+
+def said_in(call) -> list:
+    """The messages of a request, by the name that its protocol has for them."""
+    return call.body.get("messages") or call.body["input"]
 
 
 def total(calls) -> Usage:
@@ -67,7 +80,7 @@ async def test_after_a_reply_that_stopped_early_the_second_counts(serve, open_at
     assert answer.value == VALUE
     assert len(answer.calls) == 2
     # A refused or cut reply is not quoted, and no two messages of one role follow each other.
-    assert [message["role"] for message in server.calls[1].body["messages"] if message["role"] != "system"] == ["user"]
+    assert [message["role"] for message in said_in(server.calls[1]) if message["role"] != "system"] == ["user"]
 
 
 @pytest.mark.parametrize("text", ["", "   ", "I would rather talk.", '{"description": "x", "code": ', "[1, 2]"])
@@ -81,7 +94,7 @@ async def test_a_reply_without_the_object_is_asked_again_once(serve, open_at, so
 async def test_the_second_question_carries_the_reply_and_what_was_wrong_with_it(serve, open_at, solution_request):
     server = serve({"description": "counts", "approach": "loop", "code": 7}, RIGHT)
     await ask(open_at(server.url), solution_request(), SolutionReply)
-    bad, complaint = server.calls[1].body["messages"][-2:]
+    bad, complaint = said_in(server.calls[1])[-2:]
     assert (bad["role"], json.loads(bad["content"])["code"]) == ("assistant", 7)
     assert complaint["role"] == "user"
     assert "code: Input should be a valid string" in complaint["content"]
@@ -212,7 +225,7 @@ async def test_what_is_no_reply_points_to_the_address(serve, open_at, solution_r
 async def test_a_right_reply_under_a_wrong_content_type_is_read(serve, open_at, solution_request):
     probe = serve(RIGHT)
     await open_at(probe.url).complete(solution_request())
-    body = json.dumps(render_reply(probe.calls[0], Reply(RIGHT)))
+    body = render_answer(probe.calls[0], Reply(RIGHT))
     server = serve(RawBody(body, content_type="text/plain"))
     assert json.loads((await open_at(server.url).complete(solution_request())).text) == RIGHT
 
@@ -232,7 +245,7 @@ async def test_an_unknown_model_names_the_model_and_the_address(serve, open_at, 
     server = serve(HttpError(404, "model not found"))
     with pytest.raises(ProviderError, match="check the model's name") as failure:
         await open_at(server.url).complete(solution_request())
-    assert f"{provider}/m at {server.url}" in str(failure.value)
+    assert f"{provider.partition('-')[0]}/m at {server.url}" in str(failure.value)
 
 
 async def test_an_address_where_nobody_listens_is_named(open_at, solution_request):
@@ -262,14 +275,19 @@ async def test_a_server_that_ignores_the_format_is_told_it_in_words(serve, solut
     server = serve(Reply("```python\nprint(1)\n```"), RIGHT)
     assert (await ask(open_at(server.url), solution_request(), SolutionReply)).value == VALUE
     body = server.calls[1].body
-    assert body["tool_choice"]["name"] == "SolutionReply" if provider == "anthropic" else "JSON schema" in str(body)
+    assert (
+        body["tool_choice"]["name"] == "SolutionReply"
+        if provider.startswith("anthropic")
+        else "JSON schema" in str(body)
+    )
 
 
 async def test_parameters_reach_the_server_even_those_the_client_does_not_know(serve, open_at, solution_request):
     server = serve(RIGHT)
     await open_at(server.url).complete(solution_request(params={"temperature": 0.25, "min_p": 0.1, "max_tokens": 77}))
     body = server.calls[0].body
-    assert (body["temperature"], body["min_p"], body["max_tokens"]) == (0.25, 0.1, 77)
+    assert (body["temperature"], body["min_p"]) == (0.25, 0.1)
+    assert body["max_output_tokens" if "input" in body else "max_tokens"] == 77
 
 
 async def test_two_calls_of_one_loop_run_side_by_side(serve, open_at, solution_request):
@@ -305,4 +323,49 @@ async def test_anthropic_is_given_the_system_prompt_apart_and_marked_for_its_cac
         assert body["system"] == [{"type": "text", "text": "You write code.", "cache_control": {"type": "ephemeral"}}]
         assert [message["role"] for message in body["messages"]] == ["user"]
     else:
-        assert [message["role"] for message in body["messages"]] == ["system", "user"]
+        assert [message["role"] for message in said_in(server.calls[0])] == ["system", "user"]
+
+
+WRAPPED = {
+    "fenced": f"```json\n{json.dumps(RIGHT)}\n```",
+    "encoded twice": json.dumps(json.dumps(RIGHT)),
+    "in prose": f"Here you are: {json.dumps(RIGHT)} Good luck.",
+}
+
+
+@pytest.mark.parametrize("text", WRAPPED.values(), ids=WRAPPED)
+async def test_a_right_object_is_found_however_it_is_wrapped(serve, open_at, solution_request, text):
+    answer = await ask(open_at(serve(text).url), solution_request(), SolutionReply)
+    assert answer.value == VALUE
+    assert total(answer.calls).output_tokens > 0
+
+
+@pytest.mark.parametrize("date", [True, False], ids=["date", "absurd"])
+async def test_a_wait_that_cannot_fit_is_told_at_once(serve, open_at, solution_request, date):
+    told = "Fri, 31 Dec 2199 23:59:59 GMT" if date else "99999999999"
+    server = serve(HttpError(429, headers={"Retry-After": told}), RIGHT)
+    started = time.monotonic()
+    with pytest.raises(ProviderError, match="longer than the deadline"):
+        await open_at(server.url).complete(solution_request())
+    assert time.monotonic() - started < 5
+    assert len(server.calls) == 1
+
+
+async def test_a_reply_that_ends_in_silence_is_never_taken_for_a_whole_one(serve, open_at, solution_request, provider):
+    server = serve(SilentEnd(RIGHT), RIGHT)
+    if provider.endswith("streamed"):
+        assert json.loads((await open_at(server.url).complete(solution_request())).text) == RIGHT
+        assert len(server.calls) == 2
+    else:
+        with pytest.raises(ProviderError, match="check that api_base"):
+            await open_at(server.url).complete(solution_request())
+
+
+async def test_a_stream_that_is_asked_for_and_not_sent_is_read_all_the_same(serve, open_at, solution_request):
+    usual = await open_at(serve(RIGHT).url).complete(solution_request())
+    probe = serve(RIGHT)
+    await open_at(probe.url).complete(solution_request())
+    plain = {key: value for key, value in probe.calls[0].body.items() if key != "stream"}
+    call = dataclasses.replace(probe.calls[0], body=plain)
+    server = serve(RawBody(render_answer(call, Reply(RIGHT)), content_type="application/json"))
+    assert (await open_at(server.url).complete(solution_request())).text == usual.text

@@ -1,4 +1,4 @@
-"""A loopback server that speaks OpenAI Chat Completions and Anthropic Messages from a script.
+"""A loopback server that speaks OpenAI Chat Completions and Responses and Anthropic Messages, plain and streamed.
 
     with ModelServer({"SolutionReply": [{"code": "..."}], "TestsReply": [HttpError(429), {...}]}) as server:
         agent = AutoCoderAgent(model="openai/any", api_base=server.url)
@@ -90,11 +90,18 @@ class Cut:
 
 
 @dataclasses.dataclass(frozen=True)
+class SilentEnd:
+    """The first half of a right reply, as if it were all of it."""
+
+    content: dict[str, Any] | str
+
+
+@dataclasses.dataclass(frozen=True)
 class Reset:
     """The connection is reset without an answer."""
 
 
-Scripted: TypeAlias = dict[str, Any] | str | Reply | HttpError | RawBody | Hang | Drip | Cut | Reset
+Scripted: TypeAlias = dict[str, Any] | str | Reply | HttpError | RawBody | Hang | Drip | Cut | SilentEnd | Reset
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,7 +117,8 @@ class SeenCall:
 
 class ModelServer:
     """See the module. `rejects` names formats to answer by 400, as older servers do: "json_schema", "json_object",
-    "output_config". `repeat_last` answers a request beyond the script by its last item.
+    "output_config", "stream", "responses" (a path that most servers lack), "chat" (as of models that are elsewhere).
+    `repeat_last` answers a request beyond the script by its last item.
     """
 
     def __init__(
@@ -163,13 +171,13 @@ class ModelServer:
         call = SeenCall(path, self._name_of(body), headers, body, len(data))
         with self._lock:
             self._calls.append(call)
-            refused = _rejected_format(body, self._rejects)
+            refused = _rejected_path(path, body, self._rejects) or _rejected_format(body, self._rejects)
             return call, refused or self._next(call.name)
 
     def _name_of(self, body: dict[str, Any]) -> str:
         name = _declared_name(body)
         if name is None:
-            said = json.dumps([body.get("system", ""), body.get("messages", [])])
+            said = json.dumps([body.get("system", ""), _messages_of(body)])
             name = next((known for known in self._script if known in said), None)
         return name if name in self._script else ("*" if "*" in self._script else name or "")
 
@@ -187,6 +195,8 @@ def _declared_name(body: dict[str, Any]) -> str | None:
     name: str | None = None
     if "response_format" in body:
         name = body["response_format"].get("json_schema", {}).get("name")
+    elif "format" in body.get("text", {}):
+        name = body["text"]["format"].get("name")
     elif "output_config" in body:
         name = body["output_config"].get("format", {}).get("schema", {}).get("title")
     elif "tool_choice" in body:
@@ -194,8 +204,22 @@ def _declared_name(body: dict[str, Any]) -> str | None:
     return name
 
 
+def _messages_of(body: dict[str, Any]) -> Any:
+    return body.get("messages", body.get("input", []))
+
+
+def _rejected_path(path: str, body: dict[str, Any], rejects: Sequence[str]) -> HttpError | None:
+    if path.endswith("/responses") and "responses" in rejects:
+        return HttpError(404, body="404 page not found")
+    if path.endswith("/chat/completions") and "chat" in rejects:
+        return HttpError(404, "This model is only supported in v1/responses and not in v1/chat/completions.")
+    if "stream" in body and "stream" in rejects:
+        return HttpError(400, "stream: your organization must be verified to stream this model")
+    return None
+
+
 def _rejected_format(body: dict[str, Any], rejects: Sequence[str]) -> HttpError | None:
-    kind = body.get("response_format", {}).get("type")
+    kind = body.get("response_format", {}).get("type") or body.get("text", {}).get("format", {}).get("type")
     if kind in rejects:
         return HttpError(400, f"'response_format' of type '{kind}' is not supported by this server")
     if "output_config" in body and "output_config" in rejects:
@@ -228,9 +252,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, call: SeenCall, item: Any) -> None:
         if isinstance(item, Reply):
             self.server.owner.closing.wait(item.delay_s)
-            self._send(200, json.dumps(render_reply(call, item)))
+            text = render_answer(call, item)
+            self._send(200, text, content_type="text/event-stream" if "stream" in call.body else "application/json")
         elif isinstance(item, HttpError):
             self._send(item.status, _error_body(call, item), headers=item.headers)
+        elif isinstance(item, SilentEnd):
+            text = render_answer(call, Reply(item.content))
+            self._send(200, text[: len(text) // 2])
         elif isinstance(item, RawBody):
             self._send(item.status, item.body, content_type=item.content_type)
         else:
@@ -247,7 +275,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.close()
             self.connection.close()
         else:
-            body = json.dumps(render_reply(call, Reply(item.content))).encode()
+            body = render_answer(call, Reply(item.content)).encode()
             self.wfile.write(self._head(200, "application/json", len(body), {}))
             self._send_slowly(body, item) if isinstance(item, Drip) else self.wfile.write(body[: len(body) // 2])
 
@@ -290,13 +318,98 @@ def _error_body(call: SeenCall, item: HttpError) -> str:
 
 def render_reply(call: SeenCall, reply: Reply) -> dict[str, Any]:
     """The body in the protocol that the call speaks."""
-    said = json.dumps([call.body.get("system", ""), call.body.get("messages", [])])
+    said = json.dumps([call.body.get("system", ""), _messages_of(call.body)])
     counted = dataclasses.replace(
         reply,
         input_tokens=len(said) // 4 if reply.input_tokens is None else reply.input_tokens,
         output_tokens=len(reply.text) // 4 if reply.output_tokens is None else reply.output_tokens,
     )
+    if call.path.endswith("/responses"):
+        return _responses_body(call, counted)
     return _anthropic_body(call, counted) if _is_anthropic(call) else _openai_body(call, counted)
+
+
+def render_answer(call: SeenCall, reply: Reply) -> str:
+    """The answer's text, as a stream of events where the call asks for one."""
+    body = render_reply(call, reply)
+    if "stream" not in call.body:
+        return json.dumps(body)
+    if call.path.endswith("/responses"):
+        return "".join(_event(event) for event in _responses_events(body))
+    if _is_anthropic(call):
+        return "".join(_event(event) for event in _anthropic_events(body))
+    return "".join(f"data: {json.dumps(event)}\n\n" for event in _openai_events(body)) + "data: [DONE]\n\n"
+
+
+def _event(event: dict[str, Any]) -> str:
+    return f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+
+
+def _pieces(text: str) -> list[str]:
+    return [text[start : start + 20] for start in range(0, len(text), 20)]
+
+
+def _responses_events(body: dict[str, Any]) -> list[dict[str, Any]]:
+    text = "".join(part.get("text", "") for item in body["output"] for part in item.get("content", []))
+    deltas = [{"type": "response.output_text.delta", "delta": piece} for piece in _pieces(text)]
+    end = {"type": f"response.{body['status']}", "response": body}
+    return [{"type": "response.created", "response": {**body, "output": [], "status": "in_progress"}}, *deltas, end]
+
+
+def _anthropic_events(body: dict[str, Any]) -> list[dict[str, Any]]:
+    usage = body.get("usage", {})
+    start = {**body, "content": [], "stop_reason": None}
+    if usage:
+        start["usage"] = {**usage, "output_tokens": 1}
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": start}, {"type": "ping"}]
+    for index, block in enumerate(body["content"]):
+        is_tool = block["type"] == "tool_use"
+        text = json.dumps(block["input"]) if is_tool else block["text"]
+        empty = {**block, "input": {}} if is_tool else {**block, "text": ""}
+        name, kind = ("partial_json", "input_json_delta") if is_tool else ("text", "text_delta")
+        events.append({"type": "content_block_start", "index": index, "content_block": empty})
+        deltas = [{"type": kind, name: piece} for piece in _pieces(text)]
+        events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": index})
+    delta = {"stop_reason": body["stop_reason"], "stop_sequence": None}
+    told = {"usage": {"output_tokens": usage["output_tokens"]}} if usage else {}
+    return [*events, {"type": "message_delta", "delta": delta, **told}, {"type": "message_stop"}]
+
+
+def _openai_events(body: dict[str, Any]) -> list[dict[str, Any]]:
+    choice = body["choices"][0]
+    name = "refusal" if choice["message"]["refusal"] else "content"
+    common = {"id": body["id"], "object": "chat.completion.chunk", "model": body["model"]}
+    deltas = [{name: piece} for piece in _pieces(choice["message"][name] or "")]
+    events = [{**common, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    end = {**common, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
+    return [*events, end, *([{**common, "choices": [], "usage": body["usage"]}] if "usage" in body else [])]
+
+
+def _responses_body(call: SeenCall, reply: Reply) -> dict[str, Any]:
+    refused = reply.stop_reason == "refused"
+    part = {"type": "refusal", "refusal": reply.text} if refused else {"type": "output_text", "text": reply.text}
+    reason = {"truncated": "max_output_tokens", "filtered": "content_filter"}.get(reply.stop_reason)
+    body: dict[str, Any] = {
+        "id": "resp_1",
+        "object": "response",
+        "model": call.body.get("model"),
+        "status": "incomplete" if reason else "completed",
+        "incomplete_details": {"reason": reason} if reason else None,
+        "error": None,
+        "output": [
+            {"type": "reasoning", "id": "rs_1", "summary": []},
+            {"type": "message", "id": "msg_1", "role": "assistant", "content": [part]},
+        ],
+    }
+    if reply.has_usage:
+        body["usage"] = {
+            "input_tokens": reply.input_tokens,
+            "output_tokens": reply.output_tokens,
+            "input_tokens_details": {"cached_tokens": reply.cached_tokens},
+            "output_tokens_details": {"reasoning_tokens": reply.reasoning_tokens},
+        }
+    return body
 
 
 def _openai_body(call: SeenCall, reply: Reply) -> dict[str, Any]:
