@@ -133,6 +133,7 @@ def test_a_banner_of_comments_hides_nothing() -> None:
     licence = "Licensed under the terms of a licence that takes many words to say so.\n"
     assert infer_lang("/*\n" + licence * 60 + '*/\nfn main() {\n    println!("hi");\n}\n') == "rust"
     assert infer_lang(("# " + licence) * 60 + "import os\nprint(os.getcwd())\n") == "python"
+    assert infer_lang('r"""' + licence * 60 + '"""\n\nimport os\nprint(os.getcwd())\n') == "python"
 
 
 @pytest.mark.parametrize("wrong", [None, 3, b"print(1)", ["print(1)"]])

@@ -12,7 +12,7 @@ _SAMPLE_CHARS: Final = (400, 1_000)
 _LONG_BANNER_CHARS: Final = 200
 
 _BANNER: Final = re.compile(
-    r"\s*(?:/\*[\s\S]*?\*/|<!--[\s\S]*?-->|(?://|#(?![!\[]|include|define|if|pragma)|--(?!-))[^\n]*(?:\n|$))"
+    r"\s*(?:/\*[\s\S]*?\*/|<!--[\s\S]*?-->|[rRuU]?\"{3}[\s\S]*?\"{3}|(?://|#(?![!\[]|include|define|if|pragma)|--(?!-))[^\n]*(?:\n|$))"
 )
 # What strings and comments say, in whatever language, says nothing of the language around them. Each alternative begins
 # with a literal character, for which a search is fast.
