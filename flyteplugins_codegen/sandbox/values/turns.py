@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import resource
+from fcntl import F_GETFL, fcntl
 from time import sleep
 
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
@@ -84,7 +85,8 @@ def _is_alone() -> bool:
 def state() -> State:
     """What a solution could have changed for those that come after it."""
     turns = [getattr(os, name)(0) for name in ("sched_getscheduler", "sched_getaffinity") if hasattr(os, name)]
-    turns += [os.getpriority(os.PRIO_PROCESS, 0), os.get_blocking(2)]  # on stderr they all print
+    # On stderr they all print: one that does not wait, or signals what it is used for, fails them.
+    turns += [os.getpriority(os.PRIO_PROCESS, 0), fcntl(2, F_GETFL)]
     return turns, [_listed(folder) for folder in FOLDERS], [_read(table) for table in TABLES]
 
 
