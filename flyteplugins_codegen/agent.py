@@ -53,7 +53,8 @@ class AutoCoderAgent(Settings):
             prompt: The job in words.
             schema: Free text about formats and structures, shown to the model as it is.
             constraints: Requirements, one sentence each.
-            samples: Name to a path, FlyteFile or pandas DataFrame. Each is a file input, with the sample as default.
+            samples: Name to a path, FlyteFile, StructuredDataset or data frame (pandas, pyarrow, polars; written as
+                CSV). Each is a file input, with the sample as default.
             inputs: Name to type, for inputs beside the samples: `str int float bool FlyteFile FlyteDirectory`, or
                 the names `str int float bool file directory`.
             outputs: Name to type: those, and `datetime`, `timedelta`.

@@ -11,6 +11,8 @@ from flyteplugins_codegen.data.tables import Part, Source, unique_names
 
 REMEDY = "repair the file, or save it again as CSV"
 _MOST_HEADER_BYTES = 4 << 20
+# A fraction or an e-mail address; whole numbers and days name columns of pivot tables.
+_NO_NAME = re.compile(r"\s*(?:[+-]?\d*\.\d+|[^\s@]+@[^\s@]+\.[A-Za-z]+)\s*")
 _HEX_NUMBER = re.compile(r"\s*[+-]?0[xX]")
 
 
@@ -66,7 +68,7 @@ def _notes_on(rows: list[list[str]], dialect: Dialect) -> list[str]:
         notes.append(f"quotes within texts are written after {dialect.escape!r}")
     if dialect.comment_lines:
         notes.append(f"the header comes after {dialect.comment_lines} lines of comment")
-    if len(rows) > 1 and all(_is_number(field) for field in rows[0]):
+    if len(rows) > 1 and (all(_is_number(field) for field in rows[0]) or any(map(_NO_NAME.fullmatch, rows[0]))):
         notes.append("the first row looks like data, not like a header; it is taken for the header here")
     return notes
 

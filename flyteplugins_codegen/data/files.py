@@ -67,7 +67,11 @@ def frame_to_file(name: str, frame: Any, folder: Path) -> Path:
         SampleError: it is no DataFrame, holds no column, or CSV cannot hold its columns (several levels, equal names).
     """
     _check_frame(name, frame)
-    data = frame.to_csv(index=False, lineterminator="\n").encode()
+    return content_file(name, frame.to_csv(index=False, lineterminator="\n").encode(), folder)
+
+
+def content_file(name: str, data: bytes, folder: Path) -> Path:
+    """A CSV file in the folder, named by the sample and its content; not written again if it is there."""
     path = folder / f"{name}-{hashlib.sha256(data).hexdigest()[:16]}.csv"
     if not path.exists():
         write_atomically(path, data)

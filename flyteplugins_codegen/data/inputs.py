@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flyteplugins_codegen.data.files import check_readable, unreadable
+from flyteplugins_codegen.data.files import check_readable, content_file, frame_to_file, is_data_frame, unreadable
 from flyteplugins_codegen.data.formats import identify
 from flyteplugins_codegen.data.unpacking import unpacked
 from flyteplugins_codegen.errors import SampleError
@@ -43,7 +43,7 @@ def frame_table(value: Any, name: str) -> tuple[Table, int | None]:
     from flyteplugins_codegen.data.readers import typed_table
 
     try:
-        frame = _frame_of(value) if _is_data_set(value) else value
+        frame = _frame_of(value, name) if _is_data_set(value) else value
         if hasattr(frame, "__arrow_c_array__") and not hasattr(frame, "__arrow_c_stream__"):
             frame = pa.Table.from_batches([pa.record_batch(frame)])
         reader = pa.RecordBatchReader.from_stream(frame)
@@ -52,6 +52,38 @@ def frame_table(value: Any, name: str) -> tuple[Table, int | None]:
             f"sample {name!r}: {type(value).__name__} cannot be read as Arrow ({error}); give every column one type"
         ) from error
     return typed_table(reader.schema, iter(reader)), getattr(frame, "nbytes", None)
+
+
+def frame_file(value: Any, name: str, folder: Path) -> Path:
+    """A data frame, or a data set, as a CSV file in the folder, named by its content.
+
+    Raises:
+        SampleError: CSV cannot hold its columns, or the data set cannot be read.
+    """
+    frame = _frame_of(value, name) if _is_data_set(value) else value
+    return frame_to_file(name, frame, folder) if is_data_frame(frame) else _arrow_file(frame, name, folder)
+
+
+def _arrow_file(frame: Any, name: str, folder: Path) -> Path:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    from flyteplugins_codegen.data.values import comparable_batch, is_plain
+
+    table, _ = frame_table(frame, name)
+    unfit = [field.name for field in table.schema if not is_plain(field.type)]
+    if unfit or table.notes or not table.schema:
+        what = f"columns {', '.join(map(repr, unfit[:5]))}" if unfit else (table.notes or ["no columns"])[0]
+        raise SampleError(
+            f"sample {name!r}: CSV cannot hold this {type(frame).__name__} ({what}); "
+            "write it to a Parquet file, with a name for each column, and pass its path"
+        )
+    rows = pa.Table.from_batches(
+        [comparable_batch(batch) for batch in table.batches] or [pa.record_batch(table.schema)]
+    )
+    written = pa.BufferOutputStream()
+    csv.write_csv(rows, written)
+    return content_file(name, written.getvalue().to_pybytes(), folder)
 
 
 @contextmanager
@@ -122,8 +154,15 @@ def _is_data_set(value: Any) -> bool:
     return type(value).__name__ == "StructuredDataset" and type(value).__module__.startswith("flytekit.")
 
 
-def _frame_of(data_set: Any) -> Any:
+def _frame_of(data_set: Any, name: str) -> Any:
     """The frame that a StructuredDataset was made of, or what is stored at its address."""
     import pyarrow as pa
 
-    return data_set.dataframe if data_set.dataframe is not None else data_set.open(pa.Table).all()
+    if data_set.dataframe is not None:
+        return data_set.dataframe
+    try:
+        return data_set.open(pa.Table).all()
+    except Exception as error:  # every store has errors of its own
+        raise SampleError(
+            f"sample {name!r}: the StructuredDataset at {data_set.uri!r} cannot be read ({error}); check its address"
+        ) from error

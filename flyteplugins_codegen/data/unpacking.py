@@ -32,9 +32,10 @@ def unpacked(name: str, path: Path) -> Iterator[tuple[Path, str | None]]:
     """A path of the file's unpacked content, gone afterwards, and how it was packed; the file itself if it was not.
 
     Raises:
-        SampleError: it is broken or cut off, or grows without measure.
+        SampleError: it is broken or cut off, grows without measure, or is not packed as its name says.
     """
     kind = compression_of(name, path)
+    _check_claim(name, path, kind)
     if kind is None:
         yield path, None
         return
@@ -53,6 +54,16 @@ def check_growth(name: str, path: Path, unpacked_bytes: int) -> None:
         raise SampleError(
             f"sample {name!r}: {path} holds {packed_bytes} bytes that unpack to more than {MOST_TIMES_LARGER} times "
             "as many; unpack it yourself if you trust it, and pass the content"
+        )
+
+
+def _check_claim(name: str, path: Path, kind: str | None) -> None:
+    claim = next((packed for packed, suffixes in _SUFFIXES.items() if path.suffix.lower() in suffixes), kind)
+    if claim != kind:
+        found = f"packed with {kind}" if kind else "not packed"
+        raise SampleError(
+            f"sample {name!r}: {path} is called {path.suffix}, but it is {found}; "
+            "give it the right extension, or pass the right file"
         )
 
 

@@ -92,6 +92,14 @@ def is_comparable(kind: pa.DataType) -> bool:
     return not (pa.types.is_nested(kind) or pa.types.is_null(kind) or pa.types.is_interval(kind))
 
 
+def is_plain(kind: pa.DataType) -> bool:
+    """Whether CSV can hold values of the type, so that they read as what they were."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+    is_odd = is_bytes or pa.types.is_duration(kind) or isinstance(kind, pa.BaseExtensionType)
+    return is_comparable(kind) and not is_odd and kind != pa.binary_view()
+
+
 def is_number(kind: pa.DataType) -> bool:
     """Whether values of the type can be averaged."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from flyteplugins_codegen.data.files import describe_sample, frame_to_file, is_data_frame
+from flyteplugins_codegen.data.files import describe_sample, is_data_frame
+from flyteplugins_codegen.data.inputs import frame_file, is_frame
 from flyteplugins_codegen.data.pandera_reading import read_schema
 from flyteplugins_codegen.errors import InterfaceError, RequestError, SampleError
 from flyteplugins_codegen.models.base import Value
@@ -99,11 +100,12 @@ def _check_judgeable(request: Request) -> None:
 
 def _sample_path(name: str, value: Any) -> Path:
     check_name("sample", name)
-    if is_data_frame(value):
-        return frame_to_file(name, value, cache_dir() / "samples")
+    if is_frame(value) or is_data_frame(value):
+        return frame_file(value, name, cache_dir() / "samples")
     if not isinstance(value, str | os.PathLike):
         raise SampleError(
-            f"sample {name!r}: {type(value).__name__} is not supported; pass a path, a FlyteFile or a pandas DataFrame"
+            f"sample {name!r}: {type(value).__name__} is not supported; pass a path, a FlyteFile, a StructuredDataset "
+            "or a data frame of pandas, pyarrow or polars"
         )
     if isinstance(value, str) and "://" in value:
         raise SampleError(f"sample {name!r}: {value!r} is no path on this machine; pass FlyteFile({value!r})")

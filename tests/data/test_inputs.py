@@ -20,6 +20,7 @@ from openpyxl import Workbook
 from pyarrow import orc
 
 from flyteplugins_codegen.data import profile_sample
+from flyteplugins_codegen.data.inputs import frame_file
 from flyteplugins_codegen.errors import SampleError
 from flyteplugins_codegen.models.profile import SampleProfile
 
@@ -67,6 +68,13 @@ def test_a_packed_file_whose_name_does_not_say_so_is_noted(tmp_path: Path) -> No
     assert profile.notes == ("packed with gzip, though its name does not say so",)
 
 
+def test_a_file_that_is_not_packed_as_its_name_says_is_refused(tmp_path: Path) -> None:
+    for file_name, content, fault in (("a.csv.gz", CSV, "not packed"), ("a.csv.bz2", gzip.compress(CSV), "with gzip")):
+        (tmp_path / file_name).write_bytes(content)
+        with pytest.raises(SampleError, match=rf"is called \.\w+, but it is .*{fault}; give it the right extension"):
+            profile_sample(tmp_path / file_name, "s")
+
+
 FRAMES = {
     "pandas": TABLE.to_pandas(),
     "polars": pl.DataFrame({"n": [1, 2, 3], "t": ["x", "y", None]}),
@@ -86,6 +94,34 @@ def test_frames_are_read_in_place(kind: str) -> None:
 def test_a_stored_data_set_is_read_from_where_it_is(tmp_path: Path) -> None:
     pq.write_table(TABLE, tmp_path / "00000")
     check_is_the_table(profile_sample(StructuredDataset(uri=str(tmp_path), file_format="parquet"), "s"))
+
+
+def test_a_data_set_that_is_not_there_is_a_fault_of_the_sample(tmp_path: Path) -> None:
+    with pytest.raises(SampleError, match=r"sample 's': the StructuredDataset at '.*/none' cannot be read .*address"):
+        profile_sample(StructuredDataset(uri=str(tmp_path / "none")), "s")
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_are_written_as_the_csv_that_they_read_as(kind: str, tmp_path: Path) -> None:
+    path = frame_file(FRAMES[kind], "s", tmp_path)
+    check_is_the_table(profile_sample(path, "s"))
+    assert frame_file(FRAMES[kind], "s", tmp_path) == path
+
+
+@pytest.mark.parametrize(
+    ("frame", "fault"),
+    [
+        (pl.DataFrame({"a": [[1], [2]]}), "columns 'a'"),
+        (pa.table({"a": pa.array([1], pa.duration("s"))}), "columns 'a'"),
+        (pa.table([[1], [2]], names=["a", "a"]), "several columns have the same name"),
+        (pa.table({}), "no columns"),
+    ],
+    ids=["nested", "duration", "equal names", "empty"],
+)
+def test_a_frame_that_csv_cannot_hold_is_refused_with_the_remedy(frame: object, fault: str, tmp_path: Path) -> None:
+    with pytest.raises(SampleError, match=f"sample 's': .*{fault}.*write it to a Parquet file"):
+        frame_file(frame, "s", tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_flyte_files_and_folders_are_read(tmp_path: Path) -> None:

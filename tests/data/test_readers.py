@@ -181,8 +181,13 @@ def test_columns_are_called_what_pandas_calls_them(tmp_path: Path) -> None:
     assert len(profile.notes) == 2
 
 
-def test_a_file_without_a_header_is_noted(tmp_path: Path) -> None:
-    assert "looks like data" in profile_of(tmp_path, "a.csv", "1,2\n3,4\n").notes[0]
+@pytest.mark.parametrize("content", ["1,2\n3,4\n", "1,2.5,a\n3,4.5,b\n", "1,ann@acme.org\n2,bob@acme.org\n"])
+def test_a_file_without_a_header_is_noted(content: str, tmp_path: Path) -> None:
+    assert "looks like data" in profile_of(tmp_path, "a.csv", content).notes[0]
+
+
+def test_years_and_days_are_names_of_columns(tmp_path: Path) -> None:
+    assert profile_of(tmp_path, "a.csv", "land,2023,2024-01-01,v1.5\nx,1,2,3\n").notes == ()
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_a_sample_that_cannot_be_one_is_refused_before_anything_is_spent(tmp_pat
 
 
 def test_a_sample_of_an_unknown_kind_names_the_known_ones():
-    with pytest.raises(SampleError, match=r"'rain': list is not supported; pass a path, a FlyteFile or a pandas"):
+    with pytest.raises(SampleError, match=r"'rain': list is not supported; pass a path, a FlyteFile, .*data frame"):
         prepared(samples={"rain": [1, 2]})
 
 
