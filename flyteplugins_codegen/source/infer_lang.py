@@ -10,7 +10,7 @@ from flyteplugins_codegen.source.inference.evidence import Scores
 from flyteplugins_codegen.source.inference.markup import infer_markup
 from flyteplugins_codegen.source.inference.samples import Sample, samples_of
 from flyteplugins_codegen.source.inference.shell_marks import needs_bash
-from flyteplugins_codegen.source.inference.weighing import EXTENDED, UNKNOWN, lead, weigh
+from flyteplugins_codegen.source.inference.weighing import EXTENDED, UNKNOWN, lead, weigh, with_extension
 
 _LEAST: Final = 2.0
 _CLEAR: Final = 8.0
@@ -43,10 +43,13 @@ def infer_lang(code: str) -> str:
         raise RequestError(f"the code whose language is asked for is to be a str, not {type(code).__name__}; pass text")
     if is_json(code):
         return "json"
-    language = UNKNOWN
+    language, is_clear = UNKNOWN, False
     for sample in samples_of(code):
-        language, is_clear = _judge(sample)
         if is_clear:
+            language = with_extension(language, sample)
+            break
+        language, is_clear = _judge(sample)
+        if is_clear and language not in EXTENDED:
             break
     return "bash" if language == "sh" and needs_bash(code[:_BASH_CHARS]) else language
 
@@ -62,4 +65,4 @@ def _best(scores: Scores) -> tuple[str, bool]:
     score = scores.get(best, 0.0)
     if score < _LEAST:
         return UNKNOWN, False
-    return best, score >= _CLEAR and lead(scores) >= _CLEAR_LEAD and best not in EXTENDED
+    return best, score >= _CLEAR and lead(scores) >= _CLEAR_LEAD

@@ -136,6 +136,15 @@ def test_a_banner_of_comments_hides_nothing() -> None:
     assert infer_lang('r"""' + licence * 60 + '"""\n\nimport os\nprint(os.getcwd())\n') == "python"
 
 
+def test_a_language_that_extends_another_may_show_late() -> None:
+    script = "const total = document.getElementById('total');\nconsole.log(total.innerHTML);\n" * 6
+    assert infer_lang(script) == "javascript"
+    assert infer_lang(script + "interface Order { id: number; note?: string }\n") == "typescript"
+    program = '#include <stdio.h>\n\nint main(void) {\n    printf("%d\\n", 1);\n    return 0;\n}\n' * 6
+    assert infer_lang(program) == "c"
+    assert infer_lang(program + "std::vector<int> numbers;\n") == "cpp"
+
+
 @pytest.mark.parametrize("wrong", [None, 3, b"print(1)", ["print(1)"]])
 def test_what_is_no_text_is_refused(wrong: object) -> None:
     with pytest.raises(RequestError, match="is to be a str, not"):

@@ -14,7 +14,7 @@ from flyteplugins_codegen.source.inference import (
     web_marks,
 )
 from flyteplugins_codegen.source.inference.commands import weigh_commands
-from flyteplugins_codegen.source.inference.evidence import Scores, gathered
+from flyteplugins_codegen.source.inference.evidence import Evidence, Scores, gathered
 from flyteplugins_codegen.source.inference.prose import weigh_prose
 from flyteplugins_codegen.source.inference.python_syntax import weigh_python
 from flyteplugins_codegen.source.inference.samples import Sample
@@ -31,9 +31,18 @@ _BEYOND_LINES: Final = 11.0
 _BEYOND_PARSER: Final = 4.0
 
 _MODULES: Final = (script_marks, web_marks, native_marks, managed_marks, data_marks, shell_marks)
-EVIDENCE: Final = gathered(
-    chain.from_iterable(module.WORDS for module in _MODULES), chain.from_iterable(module.MARKS for module in _MODULES)
-)
+_WORDS: Final = tuple(chain.from_iterable(module.WORDS for module in _MODULES))
+_MARKS: Final = tuple(chain.from_iterable(module.MARKS for module in _MODULES))
+EVIDENCE: Final = gathered(_WORDS, _MARKS)
+
+
+def _only(language: str) -> Evidence:
+    """The evidence that speaks for one language."""
+    tables = ({word: weights for word, weights in table.items() if language in dict(weights)} for table in _WORDS)
+    return gathered(tables, (mark for mark in _MARKS if language in dict(mark.weights)))
+
+
+_OF_EXTENSIONS: Final = {extension: _only(extension) for extension in EXTENDED.values()}
 
 
 def weigh(sample: Sample) -> Scores:
@@ -47,6 +56,13 @@ def weigh(sample: Sample) -> Scores:
     if _is_doubtful(sample, scores):
         _add(scores, "python", weigh_python(sample.text))
     return scores
+
+
+def with_extension(language: str, sample: Sample) -> str:
+    """The language that extends this one where the sample uses enough of it, else this one."""
+    extension = EXTENDED[language]
+    own = _OF_EXTENSIONS[extension].weigh(sample).get(extension, 0.0)
+    return extension if own >= _OWN_ENOUGH else language
 
 
 def lead(scores: Scores) -> float:
