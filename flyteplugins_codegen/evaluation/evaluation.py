@@ -80,6 +80,7 @@ def summarize(
     categories: Mapping[str, str] | None = None,
     flaws: Iterable[Flaw] = (),
     unanswered: Iterable[str] = (),
+    skipped: Iterable[str] = (),
 ) -> Evaluation:
     """The evaluation that these ends of samples make. `categories` are by task id. Raises RequestError for a bad k."""
     check_k(k)
@@ -96,4 +97,5 @@ def summarize(
         categories={task: categories[task] for task in scores if categories.get(task)},
         flaws=tuple(flaws),
         unanswered=tuple(unanswered),
+        skipped=tuple(skipped),
     )

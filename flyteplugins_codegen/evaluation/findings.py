@@ -35,7 +35,7 @@ class Findings:
     `samples` are in the order given. `pass_at_k` and `pass_hat_k` (all of k samples pass) are by k, NaN where a problem
     has fewer counted samples than k; `intervals` are of `pass_at_k`, 95 %, bootstrapped by problem. `by_category` has
     pass@k of each category, where problems have any. `flaws` are problems that were in doubt before the run;
-    `unanswered` have no sample and are not in any score.
+    `unanswered` have no sample and are not in any score; `skipped` says which samples of their file were left out.
     """
 
     samples: tuple[SampleResult, ...]
@@ -47,6 +47,7 @@ class Findings:
     categories: Mapping[str, str] = field(default_factory=dict)
     flaws: tuple[Flaw, ...] = ()
     unanswered: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[Outcome, int]:

@@ -20,6 +20,7 @@ from flyteplugins_codegen.evaluation.merging import program_of
 from flyteplugins_codegen.evaluation.progress import Progress, open_progress
 from flyteplugins_codegen.evaluation.queue import MOST_TOGETHER, Queue
 from flyteplugins_codegen.evaluation.request import Request
+from flyteplugins_codegen.evaluation.samples.loading import Samples
 from flyteplugins_codegen.evaluation.sandboxes import OpenedSandboxes, packages_of
 from flyteplugins_codegen.evaluation.values import Problem, Sample, SampleResult
 from flyteplugins_codegen.evaluation.workers import run_trials
@@ -93,6 +94,7 @@ def _summary(request: Request, drawing: _Drawing, calibrations: dict[str, Calibr
         categories={problem.task_id: problem.category for problem in request.problems},
         flaws=[found.flaw for found in calibrations.values() if found.flaw],
         unanswered=[problem.task_id for problem in request.problems if problem.task_id not in answered],
+        skipped=drawing.samples.skipped if isinstance(drawing.samples, Samples) else (),
     )
 
 

@@ -110,6 +110,7 @@ def gather(
         categories={problem.task_id: problem.category for problem in problems},
         flaws=[Flaw(problem.task_id, flaws[problem.task_id]) for problem in problems if problem.task_id in flaws],
         unanswered=samples.unanswered,
+        skipped=samples.skipped,
     )
 
 

@@ -32,7 +32,7 @@ from flyteplugins_codegen.evaluation.sharding import Part, deal, gather, write_p
 from flyteplugins_codegen.flyte.caching import Salt, cached_by_code, local_salt, runs_locally
 from flyteplugins_codegen.flyte.evaluation_folder import tell_scores, write_folder
 from flyteplugins_codegen.flyte.leaving import upload
-from flyteplugins_codegen.flyte.readable import logger, readable_errors
+from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.contract import Limits
@@ -98,8 +98,6 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
     check_k(k)
     path = problem_path(problems)
     found = load_samples(_path(samples), load_problems(path, sandbox=sandbox))
-    for said in found.skipped:
-        logger.warning("samples: %s", said)
     dealt = deal(found, shards or _shards_for(len(found)))
     written = write_parts(found, dealt, cache_dir() / "shards")
     settings = JudgeSettings(

@@ -25,7 +25,7 @@ ENDS = (
 
 def evaluation() -> Evaluation:
     flaws = [Flaw("T/3", "its own solution fails")]
-    return summarize(ENDS, (1, 2), categories={"T/1": "text"}, flaws=flaws, unanswered=("T/4",))
+    return summarize(ENDS, (1, 2), categories={"T/1": "text"}, flaws=flaws, unanswered=("T/4",), skipped=("one",))
 
 
 def test_lines_are_read_back_as_they_were_and_scored_the_same(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_parquet_has_a_row_for_each_sample_and_the_scores_beside_them(tmp_path: 
     scores = json.loads(table.schema.metadata[SCORES_KEY])
     assert scores["counts"]["infrastructure"] == 1
     assert scores["flaws"] == {"T/3": "its own solution fails"}
-    assert scores["unanswered"] == ["T/4"]
+    assert (scores["unanswered"], scores["skipped"]) == (["T/4"], ["one"])
     assert math.isnan(evaluation().pass_at_k[2])
     assert scores["pass_at_k"]["2"] is None
 

@@ -9,12 +9,14 @@ from flyteplugins_codegen.evaluation.report.markup import figure, long, table, w
 
 
 def render_summary(findings: Findings) -> str:
-    """Both tables, and those of categories and of problems in doubt where there are any."""
+    """Both tables, and those of categories, of problems in doubt and of what was skipped where there are any."""
     parts = [render_scores(findings), render_counts(findings)]
     if findings.by_category:
         parts.append(render_categories(findings))
     if findings.flaws or findings.unanswered:
         parts.append(render_doubts(findings))
+    if findings.skipped:
+        parts.append(table(("left out of the samples",), [(long(said),) for said in findings.skipped]))
     return "\n".join(parts)
 
 

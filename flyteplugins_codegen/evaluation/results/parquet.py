@@ -50,6 +50,7 @@ def _scores(findings: Findings) -> dict[str, Any]:
         "counts": findings.counts,
         "flaws": {flaw.task_id: flaw.reason for flaw in findings.flaws},
         "unanswered": list(findings.unanswered),
+        "skipped": list(findings.skipped),
     }
 
 

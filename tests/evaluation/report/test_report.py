@@ -41,7 +41,8 @@ def evaluation(given: list[Sample], *, shift: int = 0) -> Evaluation:
     ]
     flaws = [Flaw(f"Flaw {HOSTILE}", HOSTILE)]
     categories = {given[0].task_id: f"category {HOSTILE}"}
-    return summarize(ends, (1, 10, 100), categories=categories, flaws=flaws, unanswered=["Task/99"])
+    doubts = {"flaws": flaws, "unanswered": ["Task/99"], "skipped": [f"skipped {HOSTILE}"]}
+    return summarize(ends, (1, 10, 100), categories=categories, **doubts)
 
 
 @pytest.fixture(scope="module")
