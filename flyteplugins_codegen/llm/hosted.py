@@ -6,6 +6,7 @@ What differs between providers is a `Dialect`: how a request is written, sent, a
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import functools
 import re
 from typing import Any, Protocol
@@ -14,6 +15,7 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.errors import DeadlineError, ProviderError
 from flyteplugins_codegen.llm.endpoint import Endpoint
+from flyteplugins_codegen.llm.gate import Gate
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest
 from flyteplugins_codegen.llm.retries import CallFailure, RetryPolicy, retry
 from flyteplugins_codegen.llm.wire import keeps_to
@@ -33,6 +35,7 @@ _FORMAT_WORDS = (
     "tool_choice",
 )
 _SHOWN_CHARACTERS = 300
+_CALLS_AT_ONCE = 16
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate: JSON can hold it, UTF-8 cannot
 
 
@@ -77,16 +80,37 @@ class Dialect(Protocol):
         ...
 
 
+@dataclasses.dataclass
+class Findings:
+    """What a server was found to lack: which dialect and which format are the first that it takes."""
+
+    dialect_index: int = 0
+    format_index: int = 0
+
+
+@functools.cache
+def findings_of(endpoint: str, *settings: object) -> Findings:
+    """What this process has found of an endpoint, so that no later stage asks in vain again."""
+    del endpoint, settings
+    return Findings()
+
+
 class HostedModel:
     """A model of one provider at one endpoint. Holds no connection and no loop: each call opens its own client."""
 
-    def __init__(self, endpoint: Endpoint, *dialects: Dialect, retries: RetryPolicy | None = None) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        *dialects: Dialect,
+        retries: RetryPolicy | None = None,
+        gate: Gate | None = None,
+        findings: Findings | None = None,
+    ) -> None:
         self.endpoint = endpoint
         self._dialects = dialects
         self._retries = retries or RetryPolicy()
-        # What this server was found to lack is not asked of it again while this object lives.
-        self._dialect_index = 0
-        self._format_index = 0
+        self._gate = gate or Gate(_CALLS_AT_ONCE)
+        self._found = findings or Findings()
 
     def __repr__(self) -> str:
         return f"HostedModel({self.endpoint})"
@@ -113,7 +137,7 @@ class HostedModel:
 
     async def _ask(self, request: ModelRequest) -> ModelReply | CallFailure:
         while True:
-            dialect, index = self._dialects[self._dialect_index], self._format_index
+            dialect, index = self._dialects[self._found.dialect_index], self._found.format_index
             body = dialect.render_body(self.endpoint.model_id, request, dialect.formats[index])
             send = functools.partial(self._send, dialect, body, request.deadline_s)
             outcome = await retry(send, self._retries, request.deadline_s)
@@ -124,7 +148,8 @@ class HostedModel:
 
     async def _send(self, dialect: Dialect, body: Body, timeout_s: float) -> ModelReply | CallFailure:
         """Ask once. A stream that ends in silence is a broken connection."""
-        answer = await dialect.post(self.endpoint, body, timeout_s)
+        async with self._gate:
+            answer = await dialect.post(self.endpoint, body, timeout_s)
         if isinstance(answer, CallFailure):
             return answer
         try:
@@ -144,14 +169,14 @@ class HostedModel:
         index = self._dialects.index(dialect)
         if index + 1 >= len(self._dialects) or not dialect.is_elsewhere(failure):
             return False
-        self._dialect_index = max(self._dialect_index, index + 1)
+        self._found.dialect_index = max(self._found.dialect_index, index + 1)
         return True
 
     def _relax(self, index: int) -> bool:
         """Go on to the next format, unless a call beside this one did so already; False when there is none."""
-        if index + 1 >= len(self._dialects[self._dialect_index].formats):
+        if index + 1 >= len(self._dialects[self._found.dialect_index].formats):
             return False
-        self._format_index = max(self._format_index, index + 1)
+        self._found.format_index = max(self._found.format_index, index + 1)
         return True
 
     def _error(self, failure: CallFailure) -> ProviderError:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import SecretStr
 
 from flyteplugins_codegen.errors import SettingsError, UnknownModelError
 from flyteplugins_codegen.llm.anthropic import ADDRESS as ANTHROPIC_ADDRESS
 from flyteplugins_codegen.llm.anthropic import Messages
-from flyteplugins_codegen.llm.endpoint import ProviderAddress, resolve_endpoint
+from flyteplugins_codegen.llm.declared import find_declared, load_declared
+from flyteplugins_codegen.llm.endpoint import resolve_endpoint
 from flyteplugins_codegen.llm.events import Streamed
-from flyteplugins_codegen.llm.hosted import Dialect, HostedModel
+from flyteplugins_codegen.llm.gate import gate_of
+from flyteplugins_codegen.llm.hosted import Dialect, HostedModel, findings_of
 from flyteplugins_codegen.llm.journal import RememberedModel
 from flyteplugins_codegen.llm.openai import ADDRESS as OPENAI_ADDRESS
 from flyteplugins_codegen.llm.openai import ChatCompletions
 from flyteplugins_codegen.llm.protocol import Model
+from flyteplugins_codegen.llm.provider import Provider
 from flyteplugins_codegen.llm.replay import RecordingModel, ReplayModel
 from flyteplugins_codegen.llm.responses import Responses
 from flyteplugins_codegen.models.settings import Settings
@@ -33,14 +35,6 @@ def _openai_dialects(settings: Settings) -> tuple[Dialect, ...]:
 def _anthropic_dialects(settings: Settings) -> tuple[Dialect, ...]:
     del settings
     return (Messages(),)
-
-
-class Provider(NamedTuple):
-    """One provider: where it is, how it speaks (what is tried first at the front), which bare names are its own."""
-
-    address: ProviderAddress
-    dialects: Callable[[Settings], tuple[Dialect, ...]]
-    bare_names: str
 
 
 _PROVIDERS = {
@@ -83,12 +77,30 @@ def _open(
     if settings.model.startswith(_REPLAY):
         return watch(ReplayModel(Path(settings.model.removeprefix(_REPLAY))))
     provider, model_id = resolve_name(settings.model, has_address=settings.api_base is not None)
-    address, dialects, _ = _PROVIDERS[provider]
+    address, dialects, _ = _provider(provider)
     endpoint = resolve_endpoint(settings, model_id, address, key)
     plain = dialects(settings)
     streamed = tuple(Streamed(dialect) for dialect in plain[:1]) if settings.stream else ()
-    model = watch(HostedModel(endpoint, *streamed, *plain))
+    model = watch(
+        HostedModel(
+            endpoint,
+            *streamed,
+            *plain,
+            gate=gate_of(endpoint.address, settings.max_concurrent_calls),
+            findings=findings_of(str(endpoint), settings.api, settings.stream),
+        )
+    )
     return model if store is None else RememberedModel(model, store, settings.cache, scope=endpoint.address)
+
+
+def _provider(name: str) -> Provider:
+    """Raises SettingsError for a provider of another distribution that cannot be imported."""
+    if name in _PROVIDERS:
+        return _PROVIDERS[name]
+    entry = find_declared(name)
+    if entry is None:
+        raise UnknownModelError(f"no installed distribution declares a provider {name!r} any more")
+    return load_declared(entry)
 
 
 def resolve_name(name: str, *, has_address: bool) -> tuple[str, str]:
@@ -98,7 +110,7 @@ def resolve_name(name: str, *, has_address: bool) -> tuple[str, str]:
     otherwise. Raises UnknownModelError.
     """
     prefix, slash, model_id = name.partition("/")
-    if slash and prefix in _PROVIDERS and model_id:
+    if slash and model_id and (prefix in _PROVIDERS or find_declared(prefix)):
         return prefix, model_id
     if has_address and name.strip() and prefix not in _PROVIDERS:
         return "openai", name

@@ -92,6 +92,7 @@ class Settings(Value):
     api_base: str | None = Field(default=None, description="Address of an OpenAI- or Anthropic-compatible server")
     api: Literal["chat", "responses"] = Field(default="chat", description="What is tried first with OpenAI's protocol")
     stream: bool = Field(default=False, description="Whether replies are streamed, for gateways that cut quiet calls")
+    max_concurrent_calls: int = Field(default=16, ge=1, description="Calls of this process at one server at once")
     model_params: dict[str, JsonValue] = Field(default_factory=dict, description="Passed on to the provider's call")
     base_packages: tuple[str, ...] = Field(default=(), description="Distributions every candidate may import")
     resources: Resources | None = None
