@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import re
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
@@ -19,6 +20,7 @@ from flyteplugins_codegen.llm.gate import Gate
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest
 from flyteplugins_codegen.llm.retries import CallFailure, RetryPolicy, retry
 from flyteplugins_codegen.llm.wire import keeps_to
+from flyteplugins_codegen.tracing import AttributeValue, span
 
 Body = dict[str, JsonValue]
 
@@ -122,6 +124,12 @@ class HostedModel:
 
     async def complete(self, request: ModelRequest) -> ModelReply:
         """See `Model`."""
+        with span(f"chat {self.endpoint.model_id}", _told_of(self.endpoint), is_call=True) as traced:
+            reply = await self._complete(request)
+            traced.tell(_told_by(reply))
+            return reply
+
+    async def _complete(self, request: ModelRequest) -> ModelReply:
         try:
             outcome = await asyncio.wait_for(self._ask(request), request.deadline_s)
         except asyncio.TimeoutError:
@@ -183,6 +191,28 @@ class HostedModel:
         said = self.endpoint.redact(failure.message)[:_SHOWN_CHARACTERS]
         status = f" (HTTP {failure.status})" if failure.status else ""
         return ProviderError(f"{self.endpoint}: {_advice(failure, self.endpoint)}{status}: {said}", failure.status)
+
+
+def _told_of(endpoint: Endpoint) -> dict[str, AttributeValue]:
+    """What a span says of a call, by the conventions for generative AI; never what is said in it."""
+    address = urlsplit(endpoint.address)
+    return {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": endpoint.provider,
+        "gen_ai.request.model": endpoint.model_id,
+        "gen_ai.output.type": "json",
+        "server.address": address.hostname or "",
+        "server.port": address.port or (443 if address.scheme == "https" else 80),
+    }
+
+
+def _told_by(reply: ModelReply) -> dict[str, AttributeValue]:
+    return {
+        "gen_ai.response.model": reply.model,
+        "gen_ai.response.finish_reasons": (reply.stop_reason,),
+        "gen_ai.usage.input_tokens": reply.usage.input_tokens,
+        "gen_ai.usage.output_tokens": reply.usage.output_tokens,
+    }
 
 
 def _is_about_format(failure: CallFailure) -> bool:

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from flyteplugins_codegen.tracing import span
+
 logger = logging.getLogger("flyteplugins_codegen.stages")
 
 Phase = Literal["started", "finished", "failed"]
@@ -41,7 +43,8 @@ def stage(name: str) -> Iterator[StageNote]:
     _emit(StageEvent(name, "started"))
     note, began = StageNote(), time.perf_counter()
     try:
-        yield note
+        with span(name):
+            yield note
     except BaseException as error:
         _emit(StageEvent(name, "failed", type(error).__name__, time.perf_counter() - began))
         raise
