@@ -133,7 +133,9 @@ def _values(column: ColumnProfile) -> str:
 def _dates(column: ColumnProfile) -> list[str]:
     if column.text is None or not column.text.formats:
         return []
-    return [f"dates {' or '.join(form for form, _ in column.text.formats)}"]
+    ends = column.text.date_range
+    shown = f", {_mark(column, 'text')}{ends[0]} to {ends[1]}" if ends else ""
+    return [f"dates {' or '.join(form for form, _ in column.text.formats)}{shown}"]
 
 
 def _shapes(column: ColumnProfile) -> list[str]:

@@ -56,6 +56,7 @@ def profile_text(valid: pa.Array) -> TextProfile:
     trimmed = pc.utf8_trim_whitespace(valid)
     extremes = pc.min_max(lengths).as_py()
     kinds = count_kinds(trimmed)
+    formats = _date_formats(trimmed) if _DATED & {kind for kind, _ in kinds} else ()
     return TextProfile(
         shortest=extremes["min"],
         longest=extremes["max"],
@@ -64,7 +65,8 @@ def profile_text(valid: pa.Array) -> TextProfile:
         padded_count=int(pc.sum(pc.not_equal(pc.utf8_length(trimmed), lengths)).as_py()),
         shapes=count_shapes(valid),
         kinds=kinds,
-        formats=_date_formats(trimmed) if _DATED & {kind for kind, _ in kinds} else (),
+        formats=formats,
+        date_range=_date_range(trimmed, formats),
     )
 
 
@@ -101,15 +103,32 @@ def _date_formats(trimmed: pa.Array) -> tuple[tuple[str, int], ...]:
     """
     counted: Counter[str] = Counter()
     for form, pattern in _DATE_FORMATS:
-        matching = pc.extract_regex(trimmed, f"(?P<date>{pattern})").drop_null()
-        if len(matching):
-            days = pc.strptime(matching.field("date"), format=form, unit="s", error_is_null=True)
-            counted[form] = len(days) - days.null_count
+        days = _days(trimmed, form, pattern)
+        counted[form] = len(days) - days.null_count
     best: dict[str, int] = {}
     for form, pattern in _DATE_FORMATS:
         best[pattern] = max(best.get(pattern, 0), counted[form])
     kept = Counter({form: counted[form] for form, pattern in _DATE_FORMATS if counted[form] == best[pattern]})
     return _commonest(kept, _MOST_SHAPES)
+
+
+def _days(trimmed: pa.Array, form: str, pattern: str) -> pa.Array:
+    """The days of the texts that match; null where the format does not fit."""
+    matching = pc.extract_regex(trimmed, f"(?P<date>{pattern})").drop_null()
+    if not len(matching):
+        return pa.nulls(0, pa.timestamp("s"))
+    return pc.strptime(matching.field("date"), format=form, unit="s", error_is_null=True)
+
+
+def _date_range(trimmed: pa.Array, formats: tuple[tuple[str, int], ...]) -> tuple[str, str] | None:
+    """The first and the last day, where one format fits best."""
+    counts = [count for _, count in formats[:2]]
+    if not counts or counts[0] in counts[1:]:
+        return None
+    form = formats[0][0]
+    ends = pc.min_max(_days(trimmed, form, dict(_DATE_FORMATS)[form]))
+    first, last = (str(ends[end].cast(pa.date32()).cast(pa.string())) for end in ("min", "max"))
+    return first, last
 
 
 def _empty_count(trimmed: pa.Array) -> int:

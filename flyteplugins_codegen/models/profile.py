@@ -19,7 +19,8 @@ class TextProfile(Value):
     digit, any other character for itself; a run of more than four of a kind is written `a+`.
     `kinds` says what the texts read as (`whole number`, `number`, `date`, `time stamp`, `true or false`, `text`), with
     counts: more than one kind is a column of mixed types. `formats` are the date formats found, as `strptime` takes
-    them. `padded_count` texts begin or end with a blank, `empty_count` hold nothing or only blanks.
+    them; `date_range` is the first and the last day (ISO 8601) by the commonest format, None where another fits as
+    well. `padded_count` texts begin or end with a blank, `empty_count` hold nothing or only blanks.
     """
 
     shortest: int
@@ -30,6 +31,7 @@ class TextProfile(Value):
     shapes: tuple[tuple[str, int], ...] = ()
     kinds: tuple[tuple[str, int], ...] = ()
     formats: tuple[tuple[str, int], ...] = ()
+    date_range: tuple[str, str] | None = None
 
     @property
     def is_mixed(self) -> bool:

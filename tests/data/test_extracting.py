@@ -79,7 +79,7 @@ def test_texts_refer_by_their_values_alone() -> None:
 
 def test_oddities_are_told_each_in_a_line() -> None:
     text = extract_data_context({"orders": ORDERS}).text
-    assert "|dates %d/%m/%Y; 01/02/2024: 100, 31/12/2023: 100|" in text
+    assert "|dates %d/%m/%Y, 2023-12-31 to 2024-02-01; 01/02/2024: 100, 31/12/2023: 100|" in text
     assert "Texts of several kinds: code (text 100, whole number 100)\n" in text
     assert "Values with blanks around them: state 100\n" in text
     assert "Columns that tell the same: ordered = code, ordered = state, ordered = same\n" in text

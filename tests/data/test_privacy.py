@@ -9,6 +9,7 @@ import subprocess
 import sys
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from flyteplugins_codegen.data.privacy.detection import find_personal, find_secr
 from flyteplugins_codegen.data.privacy.failures import Cells, failure_mask
 from flyteplugins_codegen.data.privacy.fakes import Fakes, masking_key
 from flyteplugins_codegen.data.privacy.masking import Masker, mask_profile
+from flyteplugins_codegen.data.profile import profile_sample
 from flyteplugins_codegen.models.privacy import Privacy
 from flyteplugins_codegen.models.profile import ColumnProfile, SampleProfile, TextProfile
 
@@ -313,3 +315,22 @@ def test_no_private_cell_stays_in_any_failure(values: list[str]) -> None:
     masked = mask_failure(text, [Cells("s", "x", values)], hides)
     letters: list[Any] = [value.strip() for value in values if any(map(str.isalpha, value)) and len(value.strip()) > 2]
     assert not [value for value in letters if re.search(rf"(?<!\w){re.escape(value)}(?!\w)", masked) and value in text]
+
+
+@pytest.mark.parametrize(
+    ("hides", "told"),
+    [
+        (masker(), ("1983-02-01", "1990-12-31")),
+        (masker("rows"), ("1983-02-01", "1990-12-31")),
+        (masker("masked", "born"), None),
+        (masker("profile"), None),
+    ],
+    ids=["masked", "rows", "named by the user", "profile"],
+)
+def test_the_range_of_dates_written_as_text_is_told_where_its_values_may_be(
+    hides: Masker, told: tuple[str, str] | None
+) -> None:
+    sample = profile_sample(pa.table({"born": ["01.02.1983", "31.12.1990"]}), "staff")
+    text = mask_profile(sample, hides)[0].columns["born"].text
+    assert text is not None
+    assert text.date_range == told

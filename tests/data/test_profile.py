@@ -245,3 +245,19 @@ def test_memory_stays_bounded_and_pandas_is_not_loaded(tmp_path: Path) -> None:
         [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True, timeout=60
     )
     assert 1 << 10 < int(finished.stdout) < 300 << 10
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        (["31.12.2023", " 1.2.2024", "", "15.06.2022", "soon"], ("2022-06-15", "2024-02-01")),
+        (["2024/12/31 10:00", "2023/01/01 23:59"], ("2023-01-01", "2024-12-31")),
+        (["01/02/2024", "03/04/2024"], None),
+        (["x", "y"], None),
+    ],
+    ids=["German", "time stamps", "two readings", "no dates"],
+)
+def test_dates_written_as_text_have_a_range(days: list[str], expected: tuple[str, str] | None) -> None:
+    text = profile_sample(pa.table({"day": days}), "s").columns["day"].text
+    assert text is not None
+    assert text.date_range == expected

@@ -160,7 +160,7 @@ class _ProfileMasking:
         }
         if self._kinds[name] is not None or self._replaced[name]:
             # Of one row, or of all that are equal, the mean is the value.
-            changes |= {"mean": None, "deviation": None, "quartiles": None}
+            changes |= {"mean": None, "deviation": None, "quartiles": None, "text": _without_dates(column.text)}
         return column.model_copy(update=changes)
 
     def excerpt(self) -> str | None:
@@ -207,7 +207,11 @@ def _without_rare(column: ColumnProfile, row_count: int, min_rows: int) -> Colum
 
 def _common_shapes(text: TextProfile, min_rows: int) -> TextProfile:
     shapes = tuple((shape, count) for shape, count in text.shapes if count >= min_rows)
-    return text.model_copy(update={"shapes": shapes})
+    return text.model_copy(update={"shapes": shapes, "date_range": None})
+
+
+def _without_dates(text: TextProfile | None) -> TextProfile | None:
+    return None if text is None else text.model_copy(update={"date_range": None})
 
 
 def _without_values(note: str, names: set[str]) -> str:
