@@ -6,6 +6,7 @@ import datetime as dt
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any, TextIO, TypeVar
@@ -39,6 +40,7 @@ _TYPES = {
     "text": pa.string(),
     "time stamp": pa.timestamp("us"),
 }
+_NO_BLANK = re.compile(r"[^ \t\r\n\ufeff]")
 _REMEDY = "repair the file, or pass the right one"
 
 
@@ -189,10 +191,10 @@ class _Scanner:
     def next_character(self) -> str:
         """The next character that is no blank, not yet consumed; empty at the end."""
         while True:
-            rest = self._buffer[self._position :].lstrip(" \t\r\n\ufeff")
-            self._position = len(self._buffer) - len(rest)
-            if rest:
-                return rest[0]
+            found = _NO_BLANK.search(self._buffer, self._position)
+            self._position = found.start() if found else len(self._buffer)
+            if found:
+                return found[0]
             if not self._read_more():
                 return ""
 
