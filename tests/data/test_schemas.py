@@ -105,7 +105,7 @@ NAMES = st.sampled_from(
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=75, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_csv_satisfies_its_own_schema(tmp_path: Path, data: st.DataObject) -> None:
     width = data.draw(st.integers(1, 4))
     # A line of `#` alone is a comment.

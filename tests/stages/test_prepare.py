@@ -3,7 +3,10 @@ from __future__ import annotations
 import datetime as dt
 
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from flytekit.types.structured.structured_dataset import StructuredDataset
 
 from flyteplugins_codegen.errors import InterfaceError, RequestError, SampleError
 from flyteplugins_codegen.stages.prepare import JobArguments, prepare_job
@@ -42,6 +45,17 @@ def test_a_data_frame_becomes_a_csv_file_and_is_not_changed():
     job = prepared(samples={"rain": frame})
     assert job.samples["rain"].read_text() == CSV
     pd.testing.assert_frame_equal(frame, before)
+
+
+@pytest.mark.parametrize(
+    "read", [pl.from_pandas, pa.Table.from_pandas, lambda frame: StructuredDataset(dataframe=frame)]
+)
+def test_other_frames_and_data_sets_become_csv_files_too(read):
+    frame = read(pd.DataFrame({"day": ["2024-01-01"], "mm": [1.5]}))
+    assert pd.read_csv(prepared(samples={"rain": frame}).samples["rain"]).to_dict("list") == {
+        "day": ["2024-01-01"],
+        "mm": [1.5],
+    }
 
 
 def test_arguments_are_never_changed(sample):
