@@ -17,7 +17,7 @@ from flyteplugins_codegen.evaluation.values import (
     UnittestTests,
 )
 from flyteplugins_codegen.sandbox.python_errors import syntax_cause
-from flyteplugins_codegen.sandbox.values.checks import checks_text
+from flyteplugins_codegen.sandbox.values.checks import can_fail, checks_text
 from flyteplugins_codegen.source.declared_tests import declared_tests
 
 _REMEDY: Final = "mend its tests, or leave it out"
@@ -50,7 +50,10 @@ def _flaw(tests: Tests) -> str:
         cause = syntax_cause(text, "the tests")
         if cause is not None:
             return cause.message
-    return "" if _test_something(tests) else "there is nothing in its tests that a sample could fail"
+    if not _test_something(tests):
+        return "there is nothing in its tests that a sample could fail"
+    without_check = isinstance(tests, CheckTests) and "check" not in tests.source
+    return "its tests define no check(candidate)" if without_check else ""
 
 
 def _texts(tests: Tests) -> tuple[str, ...]:
@@ -62,6 +65,8 @@ def _texts(tests: Tests) -> tuple[str, ...]:
 def _test_something(tests: Tests) -> bool:
     if isinstance(tests, UnittestTests | PytestTests):
         return bool(declared_tests(tests.source))
-    if isinstance(tests, PairTests | StdinTests):
-        return bool(tests.pairs)
-    return bool(tests.asserts if isinstance(tests, AssertTests) else tests.source)
+    if isinstance(tests, AssertTests) and not tests.asserts:
+        return False
+    if isinstance(tests, CheckTests | AssertTests | PairTests):
+        return can_fail(checks_of(tests, ""))
+    return bool(tests.pairs if isinstance(tests, StdinTests) else tests.source)

@@ -40,7 +40,8 @@ def _syntax_error(file_name: str, message: str) -> Cause:
 
 
 def _located(error: SyntaxError, file_name: str) -> str:
-    told = f"{file_name}, line {error.lineno}: {type(error).__name__}: {error.msg}"
+    place = file_name if error.lineno is None else f"{file_name}, line {error.lineno}"  # NUL bytes are in no line
+    told = f"{place}: {type(error).__name__}: {error.msg}"
     if not error.text:
         return told
     line = error.text.rstrip("\n")

@@ -44,7 +44,7 @@ def judge_values(execution: Execution, nonce: str, names: Sequence[str], limits:
     told = _read(execution.stdout, nonce)
     _check_environment(told, execution)
     cases = _cases(told, names)
-    running = next((case.name for case in cases if case.outcome == "missing"), "")
+    running = _last_running(told, cases)
     return ValuesReport(
         cases=cases,
         output=decoded(execution.stderr, execution.stderr_cut),
@@ -79,6 +79,13 @@ def _reported(told: Told, names: Sequence[str], execution: Execution) -> ValuesR
     cases = _cases(told, names)
     cause = _cause(told, cases, execution)
     return ValuesReport(cases=cases, cause=cause, wall_s=told.wall_s, cpu_s=told.cpu_s, isolation=execution.isolation)
+
+
+def _last_running(told: Told, cases: Sequence[TestOutcome]) -> str:
+    """The case that was running when a limit ended the solution: the judge told of it, or of none."""
+    if told.cases and told.cases[-1].outcome == "failed":
+        return told.cases[-1].name
+    return next((case.name for case in cases if case.outcome == "missing"), "")
 
 
 def _cases(told: Told, names: Sequence[str]) -> tuple[TestOutcome, ...]:
