@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from flyteplugins_codegen.evaluation import judging, programs
 from flyteplugins_codegen.evaluation.judging.by_values import checks_of
 from flyteplugins_codegen.evaluation.values import PairTests, Problem, Tests
 from flyteplugins_codegen.sandbox import suites, values
@@ -17,7 +18,6 @@ from flyteplugins_codegen.sandbox.values.checks import checks_text
 from flyteplugins_codegen.store import digest
 
 _KEY_BYTES: Final = 16
-_FORM: Final = 1  # of what is made of a judge's report
 
 
 def problem_key(problem: Problem, *, judge: str, limits: Limits, packages: tuple[str, ...]) -> bytes:
@@ -38,10 +38,10 @@ def candidate_key(problem: bytes, program: str) -> bytes:
 @cache
 def judge_version() -> str:
     """The digest of the judges' sources, the same in every process: what they are compiled to is not."""
-    folders = [Path(room.__file__ or "").parent for room in (values, suites)]
+    folders = [Path(room.__file__ or "").parent for room in (values, suites, judging, programs)]
     files = [(folder, path) for folder in folders for path in sorted(folder.rglob("*.py"))]
     names = [path.relative_to(folder).as_posix() for folder, path in files]
-    return digest(_FORM, sys.version_info[:2], names, *(path.read_bytes() for _, path in files))
+    return digest(sys.version_info[:2], names, *(path.read_bytes() for _, path in files))
 
 
 def _tests_bytes(tests: Tests) -> bytes:
