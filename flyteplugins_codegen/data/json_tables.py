@@ -159,8 +159,11 @@ def _lines(source: Source, part: Part, file: TextIO) -> Iterator[Any]:
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError) as error:
-                what = f"is no JSON Lines: line {number} is no JSON ({error})"
-                raise source.error(what, _REMEDY, part) from error
+                is_cut = len(line) == _MOST_CHARACTERS_OF_AN_ELEMENT
+                why = (
+                    f"is longer than {_MOST_CHARACTERS_OF_AN_ELEMENT} characters" if is_cut else f"is no JSON ({error})"
+                )
+                raise source.error(f"is no JSON Lines: line {number} {why}", _REMEDY, part) from error
 
 
 def _elements(source: Source, file: TextIO) -> Iterator[Any]:

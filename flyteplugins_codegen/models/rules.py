@@ -90,20 +90,6 @@ class AppliedConstraint(Value):
     reason: str = ""
 
 
-class Violation(Value):
-    """One check that a table breaks: in how many rows, and the first of them as (row from 1, what it holds).
-
-    `text` says it in one sentence. Without rows, it is not about rows: a column is missing.
-    """
-
-    table: str
-    column: str
-    check: str
-    row_count: int
-    rows: tuple[tuple[int, str], ...] = ()
-    text: str
-
-
 def _range(rule: Rule) -> str:
     low, high = rule.minimum, rule.maximum
     if low is not None and high is not None:

@@ -133,6 +133,11 @@ def test_a_line_of_100_megabytes_takes_little_memory(tmp_path: Path) -> None:
     assert 1 << 10 < int(finished.stdout) < 60 << 10
 
 
+def test_a_line_of_json_that_is_too_long_is_told_as_such(tmp_path: Path) -> None:
+    with pytest.raises(SampleError, match=r"line 1 is longer than \d+ characters"):
+        profile_of(tmp_path, "a.jsonl", b'{"a":"' + b"x" * 70_000_000 + b'"}\n{"a":"y"}\n')
+
+
 def test_logs_are_told_by_the_shapes_of_their_lines_and_their_time_stamps(tmp_path: Path) -> None:
     lines = [f"2024-01-01 10:{n // 60:02d}:{n % 60:02d} INFO job {n} done\n" for n in range(3000)]
     profile = profile_of(tmp_path, "a.log", "".join(lines).encode())
