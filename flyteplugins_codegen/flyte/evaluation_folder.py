@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict
 from pathlib import Path
 
@@ -34,7 +35,9 @@ def write_folder(found: Evaluation, samples: Samples, before: Evaluation | None,
 def tell_scores(found: Evaluation, folder: Path) -> None:
     """Say the scores, how samples ended, and where the folder is."""
     for k, value in found.pass_at_k.items():
-        low, high = found.intervals[k]
-        logger.info("pass@%d = %.3f (95 %% interval %.3f to %.3f)", k, value, low, high)
+        if math.isnan(value):
+            logger.info("pass@%d: a problem has fewer than %d counted samples", k, k)
+        else:
+            logger.info("pass@%d = %.3f (95 %% interval %.3f to %.3f)", k, value, *found.intervals[k])
     logger.info("%s", ", ".join(f"{count} {outcome}" for outcome, count in found.counts.items() if count))
     logger.info("evaluation folder: %s", folder)
