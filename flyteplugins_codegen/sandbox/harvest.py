@@ -108,12 +108,21 @@ class _Taker:
         check_name(name)
         with _opened(self._root, (name,)) as (descriptor, status):
             if not stat.S_ISDIR(status.st_mode):
-                files = {name: self._copy(descriptor, status)}
-                return Output(name, is_directory=False, size_bytes=status.st_size, files=files, kept=self._copies)
+                return self._take_file(name, descriptor, status)
         return self._take_tree(name)
 
+    def _take_file(self, name: str, descriptor: int, status: os.stat_result) -> Output:
+        return Output(
+            name,
+            is_directory=False,
+            size_bytes=status.st_size,
+            files={name: self._copy(descriptor, status)},
+            executable=frozenset((name,) if status.st_mode & stat.S_IXUSR else ()),
+            kept=self._copies,
+        )
+
     def _take_tree(self, name: str) -> Output:
-        files, size_bytes, found = dict[str, Path](), 0, list[str]()
+        files, executable, found, size_bytes = dict[str, Path](), set[str](), list[str](), 0
         folders: list[tuple[str, ...]] = [(name,)]
         while folders:
             parts = folders.pop()
@@ -122,22 +131,30 @@ class _Taker:
             for entry in ((*parts, entry) for entry in names):
                 check_name(entry[-1])
                 with _opened(self._root, entry) as (descriptor, status):
+                    inner = "/".join(entry[1:])
                     if stat.S_ISDIR(status.st_mode):
                         folders.append(entry)
-                        found.append("/".join(entry[1:]))
-                    else:
-                        files["/".join(entry[1:])] = self._copy(descriptor, status)
-                        size_bytes += status.st_size
+                        found.append(inner)
+                        continue
+                    files[inner] = self._copy(descriptor, status)
+                    executable |= {inner} if status.st_mode & stat.S_IXUSR else set()
+                    size_bytes += status.st_size
         return Output(
-            name, is_directory=True, size_bytes=size_bytes, files=files, folders=tuple(found), kept=self._copies
+            name,
+            is_directory=True,
+            size_bytes=size_bytes,
+            files=files,
+            executable=frozenset(executable),
+            folders=tuple(found),
+            kept=self._copies,
         )
 
     def _copy(self, descriptor: int, status: os.stat_result) -> Path:
         self._budget.count_bytes(status.st_size)
         self._copies = self._copies or Copies(self._folder)
-        path = self._copies.next_path(status.st_mode)
+        path = self._copies.next_path()
         left = status.st_size  # never more, should the file grow
-        with path.open("wb") as file:
+        with path.open("xb") as file:
             while left and (chunk := os.read(descriptor, min(left, _CHUNK_BYTES))):
                 file.write(chunk)
                 left -= len(chunk)

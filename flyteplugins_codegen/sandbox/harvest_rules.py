@@ -56,12 +56,10 @@ class Copies:
         self._count = 0
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
 
-    def next_path(self, mode: int) -> Path:
-        """An empty file of our own naming for one more copy, of whose mode only the right to execute is kept."""
+    def next_path(self) -> Path:
+        """A place of our own naming for one more copy."""
         self._count += 1
-        path = self.folder / str(self._count)
-        path.touch(0o755 if mode & stat.S_IXUSR else 0o644, exist_ok=False)
-        return path
+        return self.folder / str(self._count)
 
 
 def check_name(name: str) -> None:

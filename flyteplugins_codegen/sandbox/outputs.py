@@ -16,14 +16,16 @@ class Output:
     """One output: a file, or a folder of files. It can be read until its sandbox is closed.
 
     `files` maps the relative name of each file, as the job called it, to the copy on this machine, whose own name we
-    chose, executable where the job's file is; a plain file's only entry is its own name. `folders` are the relative
-    names of the folders in a folder, empty ones too. `kept` keeps those copies alive as long as the output is.
+    chose; a plain file's only entry is its own name. `executable` are the names of those that the job could execute;
+    their copies cannot be. `folders` are the relative names of the folders in a folder, empty ones too. `kept` keeps
+    those copies alive as long as the output is.
     """
 
     name: str
     is_directory: bool
     size_bytes: int
     files: Mapping[str, Path]
+    executable: frozenset[str] = frozenset()
     folders: tuple[str, ...] = ()
     kept: Any = None
 

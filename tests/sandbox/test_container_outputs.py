@@ -108,6 +108,7 @@ def test_too_many_names_are_refused_altogether(tmp_path):
         [entry("x"), entry("x")],
         [entry("x"), entry("y"), entry("x")],
         [entry("x", mode=FOLDER), entry("x/a"), entry("x/b")],
+        [entry("x", mode=FOLDER), listed(1, "x"), entry("x")],
         [content(b"1")],
         [entry("x", 1), content(b"1"), content(b"2")],
         [Frame(b"O", b"late")],

@@ -98,7 +98,7 @@ def test_a_change_of_somebody_else_in_the_meantime_stays(work: Path) -> None:
     copied = work_folder.copy_folder(work, make(work.parent / "copy"))
     (work / "a").write_text("theirs")
     (work / "sub/b").write_text("theirs")
-    left = work_folder.Left({"mine": copied.folder / "a"}, frozenset({"sub"}), {})
+    left = work_folder.Left({"mine": copied.folder / "a"}, frozenset(), frozenset({"sub"}), {})
     changes = work_folder.bring_back(left, copied, work)
     assert (changes.written, changes.deleted) == (("mine",), ("sub/deep/c",))
     assert tree(work) == {"a": "theirs", "mine": "a", "sub": None, "sub/b": "theirs"}
@@ -136,7 +136,7 @@ def test_any_tree_becomes_any_other(before: dict[str, str], after: dict[str, str
         write(left, after)
         entries = {path.relative_to(left).as_posix(): path for path in left.rglob("*")}
         files = {name: path for name, path in entries.items() if path.is_file()}
-        was_left = work_folder.Left(files, frozenset(entries.keys() - files.keys()), {})
+        was_left = work_folder.Left(files, frozenset(), frozenset(entries.keys() - files.keys()), {})
         changes = work_folder.bring_back(was_left, copied, folder)
         assert tree(folder) == tree(left)
         assert set(changes.written) == {name for name in after if before.get(name) != after[name]}

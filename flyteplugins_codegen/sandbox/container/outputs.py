@@ -92,24 +92,40 @@ class _Intake:
     def _take(self, name: str) -> Output:
         entry = self._hear_of_entry()
         if not entry.is_directory:
-            files = {name: self._copy(entry)}
-            return Output(name, is_directory=False, size_bytes=entry.size_bytes, files=files, kept=self._copies)
+            return Output(
+                name,
+                is_directory=False,
+                size_bytes=entry.size_bytes,
+                files={name: self._copy(entry)},
+                executable=frozenset((name,) if entry.mode & stat.S_IXUSR else ()),
+                kept=self._copies,
+            )
         return self._take_tree(name)
 
     def _take_tree(self, name: str) -> Output:
-        files, size_bytes, folders = dict[str, Path](), 0, list[str]()
+        files, executable, folders, size_bytes = dict[str, Path](), set[str](), list[str](), 0
         while self._is_of(name):
             if self._next and self._next.kind == b"L":
                 self._hear_of_folder()
                 continue
             entry = self._hear_of_entry()
+            inner = "/".join(entry.parts[1:])
+            if not inner:
+                raise TalkEndedError("the container named an output twice")
             if entry.is_directory:
-                folders.append("/".join(entry.parts[1:]))
-            else:
-                files["/".join(entry.parts[1:])] = self._copy(entry)
-                size_bytes += entry.size_bytes
+                folders.append(inner)
+                continue
+            files[inner] = self._copy(entry)
+            executable |= {inner} if entry.mode & stat.S_IXUSR else set()
+            size_bytes += entry.size_bytes
         return Output(
-            name, is_directory=True, size_bytes=size_bytes, files=files, folders=tuple(folders), kept=self._copies
+            name,
+            is_directory=True,
+            size_bytes=size_bytes,
+            files=files,
+            executable=frozenset(executable),
+            folders=tuple(folders),
+            kept=self._copies,
         )
 
     def _hear_of_folder(self) -> None:
@@ -131,9 +147,9 @@ class _Intake:
     def _copy(self, entry: _Entry) -> Path:
         self._budget.count_bytes(entry.size_bytes)
         self._copies = self._copies or Copies(self._folder)
-        path = self._copies.next_path(entry.mode)
+        path = self._copies.next_path()
         left = entry.size_bytes
-        with path.open("wb") as file:
+        with path.open("xb") as file:
             while left > 0 and self._next and self._next.kind == b"B":
                 content = self._advance().payload
                 left -= file.write(content[:left])

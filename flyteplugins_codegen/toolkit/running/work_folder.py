@@ -103,6 +103,7 @@ class Left:
     """What a program left of its copy. `closed` are the names at the top that were not taken, and why."""
 
     files: Mapping[str, Path]
+    executable: frozenset[str]
     folders: frozenset[str]
     closed: Mapping[str, str]
 
@@ -113,14 +114,16 @@ class Left:
 
 def read_left(outputs: Mapping[str, Output], refused: Mapping[str, str]) -> Left:
     """What there was below /var/outputs, by names relative to it."""
-    files, folders = dict[str, Path](), set[str]()
+    files, executable, folders = dict[str, Path](), set[str](), set[str]()
     for name, output in outputs.items():
         if output.is_directory:
             folders |= {name, *(f"{name}/{inner}" for inner in output.folders)}
             files |= {f"{name}/{inner}": path for inner, path in output.files.items()}
+            executable |= {f"{name}/{inner}" for inner in output.executable}
         else:
             files[name] = output.files[name]
-    return Left(files, frozenset(folders), refused)
+            executable |= output.executable
+    return Left(files, frozenset(executable), frozenset(folders), refused)
 
 
 def bring_back(left: Left, copied: Copied, folder: Path, *, keep_out: str | None = None) -> Changes:
@@ -139,28 +142,24 @@ def bring_back(left: Left, copied: Copied, folder: Path, *, keep_out: str | None
         _is_done(partial(own.make_folder, name), name, refused)
     written = tuple(
         name
-        for name, path in sorted(left.files.items())
-        if name != keep_out and _is_changed(name, path, copied) and _is_done(_writing(own, name, path), name, refused)
+        for name in sorted(left.files)
+        if name != keep_out and _is_changed(name, left, copied) and _is_done(_writing(own, name, left), name, refused)
     )
     return Changes(written=written, deleted=deleted, refused=refused)
 
 
-def _is_changed(name: str, path: Path, copied: Copied) -> bool:
+def _is_changed(name: str, left: Left, copied: Copied) -> bool:
     if name not in copied.files:
         return True
     before = copied.folder / name
-    if _is_executable(path) != _is_executable(before):
+    if (name in left.executable) != bool(before.stat().st_mode & stat.S_IXUSR):
         return True
-    with path.open("rb") as file:
+    with left.files[name].open("rb") as file:
         return not is_same(file, before)
 
 
-def _is_executable(path: Path) -> bool:
-    return bool(path.stat().st_mode & stat.S_IXUSR)
-
-
-def _writing(own: OwnFolder, name: str, path: Path) -> Callable[[], None]:
-    return partial(own.write, name, path, executable=_is_executable(path))
+def _writing(own: OwnFolder, name: str, left: Left) -> Callable[[], None]:
+    return partial(own.write, name, left.files[name], executable=name in left.executable)
 
 
 def _is_done(act: Callable[[], None], name: str, refused: dict[str, str]) -> bool:
