@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 import sysconfig
+from functools import cache
 from pathlib import Path
 
 from flyteplugins_codegen.errors import IndexUnavailableError, SettingsError
 
+_START_S = 30.0
 _VERSION = re.compile(r"3\.\d{1,2}(\.\d{1,2})?\Z")
 
 
@@ -25,17 +28,28 @@ def python_version(wanted: str | None = None) -> str:
 def find_python(version: str) -> str:
     """The absolute path of an interpreter of this version: the one below our own environment, else one on PATH.
 
-    Raises IndexUnavailableError when this machine has none.
+    Raises IndexUnavailableError when this machine has none, or none that runs.
     """
     if _is_ours(version):
         return running_python()
     found = shutil.which("python" + ".".join(version.split(".")[:2]))
-    if found is None:
+    if found is None or not _runs(found):
         raise IndexUnavailableError(
             f"this machine has no Python {version}, only {sys.version.split()[0]}: "
             "install it, or leave `python_version` of the image out"
         )
     return str(Path(found).absolute())
+
+
+@cache
+def _runs(path: str) -> bool:
+    """Whether it is more than a name: pyenv puts one on PATH for every version that it has, chosen or not."""
+    try:
+        return (
+            subprocess.run([path, "-I", "-c", ""], capture_output=True, timeout=_START_S, check=False).returncode == 0
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
 
 
 def running_python() -> str:
