@@ -29,6 +29,7 @@ def test_a_run_of_as_many_attempts_as_the_settings_allow_comes_to_its_end(
             samples={"table": str(job.write_table(tmp_path / "table.csv", rows=3))},
             outputs=job.OUTPUTS,
             max_iterations=MOST_ITERATIONS,
+            budget={"max_calls": 2 * MOST_ITERATIONS},
             allow_failure=True,
         )
         assert len(server.calls) == MOST_ITERATIONS + 1
