@@ -7,8 +7,9 @@ VENV := .venv
 BIN  := $(VENV)/bin
 UV   := $(BIN)/uv pip install --python $(BIN)/python --quiet
 
+# Files are not divided among workers: what is set up for one, such as the verdicts on a catalogue, is set up once.
 # A skipped test is a failed one where nobody reads the output.
-PYTEST := PYTHONPATH=tests/support $(BIN)/python -m pytest -n 2 $(if $(CI),-p no_silent_skips)
+PYTEST := PYTHONPATH=tests/support $(BIN)/python -m pytest -n 2 --dist loadfile $(if $(CI),-p no_silent_skips)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
