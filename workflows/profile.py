@@ -1,0 +1,13 @@
+"""See what a model would be told of your data, and profile files and folders, with `pyflyte run`; no model is asked.
+
+pyflyte run workflows/profile.py profile_sample --sample workflows/data/seattle-weather.csv --name weather
+pyflyte run workflows/profile.py extract_data_context --samples '{"weather": "workflows/data/seattle-weather.csv"}'
+
+`pyflyte run workflows/profile.py profile_folder --help` explains every option.
+"""
+
+from __future__ import annotations
+
+from flyteplugins_codegen.flyte.profiling import extract_data_context, profile_folder, profile_sample
+
+__all__ = ["extract_data_context", "profile_folder", "profile_sample"]
