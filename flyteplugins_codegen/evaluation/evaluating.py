@@ -19,7 +19,7 @@ from flyteplugins_codegen.syncing import BoundMethod, in_daemon_thread
 async def _evaluate(  # noqa: PLR0913, PLR0917 - the signature that users are promised
     problems: Iterable[Problem],
     samples: Iterable[Sample],
-    k: Sequence[int] = (1, 10, 100),
+    k: int | Sequence[int] = (1, 10, 100),
     workers: int | None = None,
     limits: Limits | None = None,
     judge: Judge = "auto",
@@ -48,7 +48,7 @@ async def _evaluate(  # noqa: PLR0913, PLR0917 - the signature that users are pr
     """
     request = Request(
         problems=tuple(problems),
-        k=tuple(k),
+        k=(k,) if isinstance(k, int) else tuple(k),
         workers=default_workers() if workers is None else workers,
         limits=limits or DEFAULT_LIMITS,
         judge=judge,

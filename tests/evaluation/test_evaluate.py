@@ -157,6 +157,7 @@ def test_it_may_be_awaited() -> None:
     ("given", "told"),
     [
         ({"k": (0,)}, "k=0"),
+        ({"k": 0}, "k=0"),
         ({"judge": "exit code"}, "'exit code' is no way to judge"),
         ({"judge": "suite", "problems": (PROBLEMS["pairs"],)}, "'pairs' has PairTests, which judge='suite'"),
         ({"problems": (Problem(task_id="c", tests=ProgramTests("int main;")),)}, "'c' has ProgramTests, which judge="),
