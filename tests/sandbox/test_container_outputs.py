@@ -183,7 +183,7 @@ def test_a_container_hears_its_opening_and_is_heard(talk):
     assert talk.next_frame(within(0.1)) is None
 
 
-@pytest.mark.parametrize("talk", ["sys.stdout.write('what is this?' * 99); time.sleep(60)"], indirect=True)
+@pytest.mark.parametrize("talk", ["print('what is this?' * 99, flush=True); time.sleep(60)"], indirect=True)
 def test_what_is_no_message_ends_the_talk(talk):
     with pytest.raises(TalkEndedError, match="no message"):
         talk.next_frame(within(30))
