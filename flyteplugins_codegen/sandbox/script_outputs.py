@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -22,10 +21,10 @@ from flyteplugins_codegen.sandbox.launcher import (
     missing_output,
     parse_output,
 )
+from flyteplugins_codegen.sandbox.output_digests import file_digests, folder_digest
 from flyteplugins_codegen.sandbox.outputs import Output
 
 _HEAD_CHARS: Final = 500
-_CHUNK_BYTES: Final = 1 << 20
 _FILES_LISTED: Final = 100
 
 
@@ -61,7 +60,8 @@ def summarise_outputs(outputs: Mapping[str, Output], declared: Mapping[str, Type
     """Each output that is in order as a small JSON value.
 
     Simple values are themselves; datetimes, timedeltas and non-finite floats are their text; a file is its size, its
-    SHA-256 and, where it is text, its first 500 characters; a directory is the sizes of its files by name.
+    digests (`output_digests`) and, where it is text, its first 500 characters; a directory is the sizes of its files by
+    name, and the digest of all of them.
     """
     return {
         name: _summary(outputs[name], type_name)
@@ -94,7 +94,8 @@ def _value(output: Output, type_name: TypeName) -> Any:
 def _summary(output: Output, type_name: TypeName) -> JsonValue:
     if type_name == "directory":
         listed = sorted(output.files.items())[:_FILES_LISTED]
-        return {"files": {name: path.stat().st_size for name, path in listed}, "count": len(output.files)}
+        sizes: dict[str, JsonValue] = {name: path.stat().st_size for name, path in listed}
+        return {"files": sizes, "count": len(output.files), "sha256": folder_digest(output.files)}
     if type_name == "file":
         return _file_summary(output)
     value = _value(output, type_name)
@@ -104,11 +105,8 @@ def _summary(output: Output, type_name: TypeName) -> JsonValue:
 
 
 def _file_summary(output: Output) -> JsonValue:
-    digest = hashlib.sha256()
-    with output.files[output.name].open("rb") as file:
-        while chunk := file.read(_CHUNK_BYTES):
-            digest.update(chunk)
     # Four bytes are the most that one character takes; a last one that was cut is left out.
     head = output.read_bytes(_HEAD_CHARS * 4).decode(errors="replace")[:_HEAD_CHARS]
-    summary: dict[str, JsonValue] = {"size_bytes": output.size_bytes, "sha256": digest.hexdigest()}
+    digests = file_digests(output.files[output.name], output.size_bytes)
+    summary: dict[str, JsonValue] = {"size_bytes": output.size_bytes, **digests}
     return summary if "\0" in head or "\ufffd" in head else {**summary, "head": head}
