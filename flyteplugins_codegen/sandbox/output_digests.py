@@ -43,7 +43,7 @@ def folder_digest(files: Mapping[str, Path]) -> str:
 
 
 def plain_text(text: str) -> str:
-    """The text with one kind of line end, no line empty at its end, and decimals of 12 significant digits: 7.50 is 7.5."""
+    """The text with one kind of line end, none at its end, and decimals of 12 significant digits: 7.50 is 7.5."""
     lines = text.replace("\r\n", "\n").rstrip("\n")
     return _DECIMAL.sub(lambda found: format(float(found[0]), f".{_SIGNIFICANT_DIGITS}g"), lines)
 
