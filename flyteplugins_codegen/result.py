@@ -32,14 +32,16 @@ from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.interface import type_name
-from flyteplugins_codegen.models.profile import MaskingReport
+from flyteplugins_codegen.models.profile import MaskingReport, SampleProfile
 from flyteplugins_codegen.models.report import TestReport
+from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema, ValidateMode
 from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.stages.loop import Driven
 from flyteplugins_codegen.stages.outcome import best_attempt, describe_outcome, exit_code_of
+from flyteplugins_codegen.stages.privacy import shown_profiles
 from flyteplugins_codegen.stages.report_page import render_report
 from flyteplugins_codegen.stages.solution_folder import (
     SolutionFolder,
@@ -98,6 +100,7 @@ class CodeGenEvalResult(Value):
     `attempt_history` holds every candidate with what happened to it; `calls` accounts for every model call,
     `conversation_history` has every message of every call.
     `schemas` are what files are held against when it runs, `generated_schemas` the same as Pandera source.
+    `request` is the whole job; `profiles` are the samples' statistics, masked as for a model.
     `constraints` says what each of them comes to, `masked` what of each sample was replaced before a model saw it.
     """
 
@@ -129,6 +132,8 @@ class CodeGenEvalResult(Value):
     constraints: tuple[AppliedConstraint, ...] = ()
     masked: dict[str, MaskingReport] = Field(default_factory=dict)
     prompt: str = ""
+    request: Request
+    profiles: dict[str, SampleProfile] = Field(default_factory=dict)
     settings: Settings
     environment: EnvironmentLock | None = None
     report: TestReport | None = None
@@ -172,6 +177,8 @@ class CodeGenEvalResult(Value):
             constraints=run.constraints,
             masked=run.context.masking,
             prompt=run.request.prompt,
+            request=run.request,
+            profiles=shown_profiles(run.settings, run.request, run.context),
             settings=run.settings,
             environment=best.environment if best else None,
             report=report,

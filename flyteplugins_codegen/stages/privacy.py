@@ -5,20 +5,23 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from flyteplugins_codegen.data.privacy.detection import find_keys
 from flyteplugins_codegen.data.privacy.failures import Cells, failure_mask
 from flyteplugins_codegen.data.privacy.fakes import Fakes, masking_key
-from flyteplugins_codegen.data.privacy.masking import Masker
+from flyteplugins_codegen.data.privacy.masking import Masker, mask_profile
+from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import Message
-from flyteplugins_codegen.models.report import TestReport
+from flyteplugins_codegen.models.profile import DataContext, SampleProfile
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.sandbox.validator import UnreadableError, read_cells
 
 # Where reports quote what a program said, and a program what it read.
-_SPOKEN = frozenset({"message", "stderr", "stdout", "traceback", "output"})
+_SPOKEN = frozenset({"message", "stderr", "stdout", "traceback", "output", "reason"})
+
+ValueT = TypeVar("ValueT", bound=Value)
 
 
 def fakes_key(request: Request) -> bytes:
@@ -29,6 +32,14 @@ def fakes_key(request: Request) -> bytes:
 def masker_for(settings: Settings, request: Request) -> Masker:
     """What masks a job's texts, by the same fakes as its context."""
     return Masker(settings.privacy_rules, Fakes(fakes_key(request)))
+
+
+def shown_profiles(settings: Settings, request: Request, context: DataContext) -> dict[str, SampleProfile]:
+    """The samples' profiles as a person is shown them: masked as for a model, with statistics and no rows."""
+    masker = masker_for(settings, request)
+    masked = {name: mask_profile(profile, masker)[0] for name, profile in context.samples.items()}
+    rowless = {"sample_rows": (), "text_excerpt": None}
+    return {name: profile.model_copy(update=rowless) for name, profile in masked.items()}
 
 
 def without_keys(messages: tuple[Message, ...], request: Request) -> tuple[Message, ...]:
@@ -44,14 +55,14 @@ def _without_keys(text: str, request: Request) -> str:
     return text
 
 
-def masked_report(report: TestReport, masker: Masker, samples: Mapping[str, Path]) -> TestReport:
-    """The report as a repair may quote it. Samples that cannot be read again leave only the kinds of what failed."""
-    plain = report.model_dump(mode="json")
+def masked_failures(told: ValueT, masker: Masker, samples: Mapping[str, Path]) -> ValueT:
+    """Reports or attempts as a model may hear of them; by samples that cannot be read again, only what kind failed."""
+    plain = told.model_dump(mode="json")
     try:
         mask = failure_mask("\n".join(_spoken(plain)), _cells(samples, masker), masker)
     except (UnreadableError, OSError):
         mask = _withheld
-    return TestReport.model_validate(_masked(plain, mask))
+    return type(told).model_validate(_masked(plain, mask))
 
 
 def _withheld(text: str) -> str:
