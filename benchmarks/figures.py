@@ -8,8 +8,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchmarks.measure import Bench, ProcessRun, import_seconds
-from benchmarks.scenarios import LOGIC_REPAIR, MISSING_FIRST, MISSING_LATE, RIGHT_FIRST_TIME
+from benchmarks.scenarios import (
+    CONSTRAINED,
+    ENDED_EARLY,
+    LOGIC_REPAIR,
+    MISSING_FIRST,
+    MISSING_LATE,
+    NEVER_RIGHT,
+    RIGHT_FIRST_TIME,
+    TEN_REPAIRS,
+    UNASSERTED,
+)
+from flyteplugins_codegen.models.budget import DEFAULT_BUDGET
 
+_SLOW_RUNS = 3
 # What "faster" means here: at most this share of the peer's time, in the same run.
 SHARE_OF_PEER = 0.7
 
@@ -61,7 +73,17 @@ def measure_figures(bench: Bench, effort: Effort, tell: Callable[[str], None]) -
     for scenario in (RIGHT_FIRST_TIME, MISSING_LATE):
         bench.run_both(scenario)
     found: list[Figure] = []
-    for measure in (_calls, _after_kill, _times, _repair_times, _imports):
+    for measure in (
+        _calls,
+        _worst_case,
+        _constraints,
+        _verdicts,
+        _ten_repairs,
+        _after_kill,
+        _times,
+        _repair_times,
+        _imports,
+    ):
         tell(str(measure.__doc__))
         found += measure(bench, effort)
     return found
@@ -78,7 +100,43 @@ def _calls(bench: Bench, _effort: Effort) -> list[Figure]:
             Figure(f"failed, {scenario.name}", "", _failures(peer), _failures(ours), Target("none", 0)),
             Figure(f"bytes sent, {scenario.name}", "B", peer.bytes_sent, ours.bytes_sent, less),
         ]
+        if scenario is LOGIC_REPAIR:
+            half = Target("at most half", 0.5, "ratio")
+            figures.append(Figure(f"tokens in, {scenario.name}", "", peer.tokens_sent, ours.tokens_sent, half))
     return figures
+
+
+def _worst_case(bench: Bench, _effort: Effort) -> list[Figure]:
+    """Model calls and tokens where no candidate is ever right, at default settings."""
+    peer, ours = bench.run_both(NEVER_RIGHT)
+    bound = Target("the default budget", DEFAULT_BUDGET.max_calls or 0)
+    return [
+        Figure(f"model calls, {NEVER_RIGHT.name}", "", peer.calls, ours.calls, bound),
+        Figure(f"tokens in, {NEVER_RIGHT.name}", "", peer.tokens_sent, ours.tokens_sent),
+    ]
+
+
+def _constraints(bench: Bench, _effort: Effort) -> list[Figure]:
+    """Model calls for constraints that take a model to read."""
+    plain, constrained = bench.run_both(RIGHT_FIRST_TIME), bench.run_both(CONSTRAINED)
+    peer, ours = (after.calls - before.calls for before, after in zip(plain, constrained, strict=True))
+    return [Figure(f"model calls for {CONSTRAINED.name}", "", peer, ours, Target("at most 1", 1))]
+
+
+def _verdicts(bench: Bench, _effort: Effort) -> list[Figure]:
+    """Wrong solutions that are taken for right ones."""
+    figures = []
+    for scenario in (ENDED_EARLY, UNASSERTED):
+        peer, ours = (1 - _failures(run) for run in bench.run_both(scenario))
+        figures.append(Figure(f"taken for right: {scenario.name}", "", peer, ours, Target("none", 0)))
+    return figures
+
+
+def _ten_repairs(bench: Bench, _effort: Effort) -> list[Figure]:
+    """Seconds of ten repairs that do not help."""
+    runs = [bench.run_both(TEN_REPAIRS, preload=True) for _ in range(_SLOW_RUNS)]
+    half = Target("at most half", 0.5, "ratio")
+    return [Figure(f"generate(), {TEN_REPAIRS.name}", "s", *_medians(runs, _first), half)]
 
 
 def _failures(run: ProcessRun) -> int:
@@ -150,3 +208,9 @@ def _imports(bench: Bench, effort: Effort) -> list[Figure]:
         Figure("import of the package", "s", peer, alone, Target("under 0.15 s", 0.15)),
         Figure("import of all public names, beyond flytekit's own", "s", peer, beyond, Target("at most 0.1 s", 0.1)),
     ]
+
+
+_MEASURES = (
+    *(_calls, _worst_case, _constraints, _verdicts, _ten_repairs),
+    *(_after_kill, _times, _repair_times, _imports),
+)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+_PLACES = ("first", "second", "third", "fourth", "fifth")
+CONSTRAINTS = tuple(f"the figures under the {place} heading hold together" for place in _PLACES)
+"""Sentences that name no column, so that only a model could say what they come to."""
+
 PROMPT = "Read the sales CSV, compute total revenue = sum(quantity * price) and n = the number of rows."
 OUTPUTS = {"total": float, "n": int}
 SALES = {"quantity": [2, 1, 4], "price": [3.5, 1.0, 2.25], "city": ["Oslo", "Rome", "Oslo"]}
@@ -28,7 +32,7 @@ def compute(path):
 def main(argv=None):
     parser = argparse.ArgumentParser()
     parser.add_argument("--sales", required=True)
-    total, n = compute(parser.parse_args(argv).sales)
+    total, n = compute(parser.parse_known_args(argv)[0].sales)
     for name, value in {"total": total, "n": n}.items():
         with open(f"/var/outputs/{name}", "w") as file:
             file.write(str(value))
@@ -42,6 +46,7 @@ RIGHT_LINE = 'int(row["quantity"]) * float(row["price"])'
 WRONG = RIGHT.replace(RIGHT_LINE, WRONG_LINE)
 IMPORTS_LATE = RIGHT.replace("    total, n = 0.0, 0", f"    import {MISSING_PACKAGE}\n\n    total, n = 0.0, 0")
 IMPORTS_FIRST = f"import {MISSING_PACKAGE}\n{RIGHT}"
+ENDS_EARLY = "import os\n\nos._exit(0)\n"
 # Long enough for a kill to find the run between the last reply and its end.
 SLOW = RIGHT.replace("    parser = argparse", "    import time\n\n    time.sleep(1.5)\n    parser = argparse")
 
@@ -62,6 +67,27 @@ def test_the_outputs_are_written(tmp_path):
     with open("/var/outputs/total") as file:
         assert float(file.read()) == 7.0
 """
+
+TESTS_WITHOUT_ASSERTIONS = """\
+from solution import compute, main
+
+
+def test_the_total_is_quantity_times_price(tmp_path):
+    sales = tmp_path / "sales.csv"
+    sales.write_text("quantity,price\\n2,3.5\\n")
+    compute(str(sales))
+
+
+def test_the_outputs_are_written(tmp_path):
+    sales = tmp_path / "sales.csv"
+    sales.write_text("quantity,price\\n2,3.5\\n")
+    main(["--sales", str(sales)])
+"""
+
+
+def wrong(number: int) -> str:
+    """A solution that is wrong in a way of its own."""
+    return RIGHT.replace(RIGHT_LINE, f"{RIGHT_LINE} + {number}")
 
 
 def prompt(number: int) -> str:

@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[1]
 TIMEOUT_S = 180.0
 # From the last reply's arrival to the kill: the reply is read, the solution still runs.
 KILL_AFTER_S = 0.3
+# A rule of thumb for English and code, the same for both sides: no model's own count can be had here.
+_CHARACTERS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,7 @@ class ProcessRun:
     generations: tuple[Generation, ...]
     start_to_result_s: float
     calls: int
+    tokens_sent: int
     bytes_sent: int
     peak_memory_mib: float
 
@@ -76,7 +79,7 @@ class Bench:
         numbers = self._take_numbers(count)
         with _serve(side, scenario, numbers) as server:
             started = time.perf_counter()
-            with _start(side, server.url, numbers, preload=preload) as process:
+            with _start(side, server.url, numbers, options=scenario.options, preload=preload) as process:
                 events = [(time.perf_counter() - started, json.loads(line)) for line in process.stdout or ()]
         return _summarize(events, server)
 
@@ -106,6 +109,7 @@ def _summarize(events: Sequence[tuple[float, dict[str, Any]]], server: ModelServ
         generations=tuple(Generation(e["wall_s"], e["success"], e["attempts"], e["error"]) for _, e in generated),
         start_to_result_s=generated[0][0],
         calls=len(server.calls),
+        tokens_sent=sum(len(json.dumps(call.body["messages"])) for call in server.calls) // _CHARACTERS_PER_TOKEN,
         bytes_sent=server.size_bytes,
         peak_memory_mib=events[-1][1]["peak_memory_mib"],
     )
@@ -134,10 +138,16 @@ def _serve(side: Side, scenario: Scenario, numbers: range) -> Iterator[ModelServ
 
 @contextmanager
 def _start(
-    side: Side, url: str, numbers: range, *, preload: bool = False, is_killed: bool = False
+    side: Side,
+    url: str,
+    numbers: range,
+    *,
+    options: Sequence[str] = (),
+    preload: bool = False,
+    is_killed: bool = False,
 ) -> Iterator[subprocess.Popen[str]]:
-    options = ["--url", url, "--first", str(numbers.start), "--count", str(len(numbers))]
-    command = [*side.command, *options, *(["--preload"] if preload else [])]
+    told = ["--url", url, "--first", str(numbers.start), "--count", str(len(numbers)), *options]
+    command = [*side.command, *told, *(["--preload"] if preload else [])]
     environment = dict(side.environment)
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=log, text=True)

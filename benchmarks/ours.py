@@ -8,8 +8,8 @@ import gc
 import importlib
 from typing import Any
 
-from benchmarks.job import MAX_ITERATIONS, OUTPUTS, SALES, prompt
-from benchmarks.side import generate_all, peak_memory_mib, read_arguments, report
+from benchmarks.job import OUTPUTS, SALES, prompt
+from benchmarks.side import generate_all, peak_memory_mib, read_arguments, report, sample_names
 
 # Imported when first used; the peer imports its own at its top, so that its `generate()` never pays for them.
 LIBRARIES = (
@@ -18,14 +18,19 @@ LIBRARIES = (
 )
 
 
-async def generate(url: str, number: int) -> dict[str, Any]:
+async def generate(arguments: argparse.Namespace, number: int) -> dict[str, Any]:
     """One generation, as a fresh agent would do it."""
     import pandas as pd
 
     from flyteplugins_codegen import AutoCoderAgent
 
-    agent = AutoCoderAgent(model="openai/gpt-4.1", name="ours", api_base=url, max_iterations=MAX_ITERATIONS)
-    result = await agent.generate.aio(prompt(number), samples={"sales": pd.DataFrame(SALES)}, outputs=OUTPUTS)
+    agent = AutoCoderAgent(
+        model="openai/gpt-4.1", name="ours", api_base=arguments.url, max_iterations=arguments.iterations
+    )
+    samples = {name: pd.DataFrame(SALES) for name in sample_names(arguments)}
+    result = await agent.generate.aio(
+        prompt(number), samples=samples, outputs=OUTPUTS, constraints=arguments.constraint
+    )
     return {"success": result.success, "attempts": result.attempts, "error": (result.error or "")[:200]}
 
 
@@ -34,7 +39,7 @@ def main(arguments: argparse.Namespace) -> None:
     for library in LIBRARIES if arguments.preload else ():
         importlib.import_module(library)
     gc.collect()  # or what the imports left falls due in the first generation, by chance
-    asyncio.run(generate_all(lambda number: generate(arguments.url, number), arguments.first, arguments.count))
+    asyncio.run(generate_all(lambda number: generate(arguments, number), arguments.first, arguments.count))
     report("ended", peak_memory_mib=peak_memory_mib())
 
 

@@ -7,16 +7,21 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from benchmarks.job import (
+    CONSTRAINTS,
+    ENDS_EARLY,
     IMPORTS_FIRST,
     IMPORTS_LATE,
+    MAX_ITERATIONS,
     MISSING_PACKAGE,
     RIGHT,
     RIGHT_LINE,
     SLOW,
     TESTS,
+    TESTS_WITHOUT_ASSERTIONS,
     WRONG,
     WRONG_LINE,
     draft,
+    wrong,
 )
 
 SideName: TypeAlias = Literal["peer", "ours"]
@@ -31,6 +36,16 @@ class Scenario:
     name: str
     drafts: tuple[str, ...]
     error_type: Literal["none", "logic", "environment"] = "none"
+    tests: str = TESTS
+    iterations: int = MAX_ITERATIONS
+    samples: int = 1
+    constraints: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> list[str]:
+        """What the driver of a side is told about the job."""
+        asked = [word for constraint in self.constraints for word in ("--constraint", constraint)]
+        return ["--iterations", str(self.iterations), "--samples", str(self.samples), *asked]
 
 
 RIGHT_FIRST_TIME = Scenario("right first time", (RIGHT,))
@@ -38,6 +53,16 @@ LOGIC_REPAIR = Scenario("one logic repair", (WRONG, RIGHT), "logic")
 MISSING_LATE = Scenario("one missing package, imported late", (IMPORTS_LATE,), "environment")
 MISSING_FIRST = Scenario("one missing package, imported at the top", (IMPORTS_FIRST,), "environment")
 KILLED = Scenario("killed after all calls", (SLOW,))
+DEFAULT_ITERATIONS = 10
+NEVER_RIGHT = Scenario(
+    "never right, default settings", tuple(map(wrong, range(1, 21))), "logic", iterations=DEFAULT_ITERATIONS
+)
+TEN_REPAIRS = Scenario(
+    "never right, ten repairs", tuple(map(wrong, range(1, 21))), "logic", iterations=DEFAULT_ITERATIONS + 1
+)
+CONSTRAINED = Scenario("5 constraints on 3 samples", (RIGHT,), samples=3, constraints=CONSTRAINTS)
+ENDED_EARLY = Scenario("os._exit(0) in the solution", (ENDS_EARLY,), iterations=1)
+UNASSERTED = Scenario("wrong, by tests that assert nothing", (WRONG,), tests=TESTS_WITHOUT_ASSERTIONS, iterations=1)
 
 
 def script(side: SideName, scenario: Scenario, numbers: Iterable[int]) -> Script:
@@ -55,25 +80,36 @@ def _merge(scripts: Iterable[Script]) -> Script:
 
 
 def _our_replies(scenario: Scenario, number: int) -> Script:
-    first = draft(scenario.drafts[0], number)
+    codes = [draft(code, number) for code in scenario.drafts]
     replies: Script = {
-        "SolutionReply": [{**PLAN, "code": first, "packages": [], "system_packages": []}],
-        "TestsReply": [{"test_code": draft(TESTS, number)}],
+        "SolutionReply": [_our_solution(codes[0])],
+        "TestsReply": [{"test_code": draft(scenario.tests, number)}],
+        "ConstraintsReply": [{"rules": []}],
     }
-    if scenario.error_type == "logic":
-        replies["RepairReply"] = [_OUR_REPAIR]
+    if scenario is LOGIC_REPAIR:
+        replies["RepairReply"] = [_our_repair(edits=[{"search": WRONG_LINE, "replace": RIGHT_LINE}])]
+    elif scenario.error_type == "logic":
+        # Which of the two is asked for is the loop's own affair: every one of them is another wrong solution.
+        replies["SolutionReply"] = [_our_solution(code) for code in codes[::2]]
+        replies["RepairReply"] = [_our_repair(code=code) for code in codes[1::2]]
     return replies
 
 
-_OUR_REPAIR = {
-    "cause": "The line adds quantity and price instead of multiplying them.",
-    "error_type": "logic",
-    "edits": [{"search": WRONG_LINE, "replace": RIGHT_LINE}],
-    "code": None,
-    "test_code": None,
-    "packages": [],
-    "system_packages": [],
-}
+def _our_solution(code: str) -> dict[str, Any]:
+    return {**PLAN, "code": code, "packages": [], "system_packages": []}
+
+
+def _our_repair(**change: Any) -> dict[str, Any]:
+    return {
+        "cause": "The line adds quantity and price instead of multiplying them.",
+        "error_type": "logic",
+        "edits": [],
+        "code": None,
+        "test_code": None,
+        "packages": [],
+        "system_packages": [],
+        **change,
+    }
 
 
 def _peer_replies(scenario: Scenario, number: int) -> Script:
@@ -83,7 +119,8 @@ def _peer_replies(scenario: Scenario, number: int) -> Script:
         "CodeSolution": solutions,
         "_PackageDetectionResponse": [{"packages": []} for _ in solutions],
         # Its tests are asked for as plain text, under no schema.
-        "*": [draft(TESTS, number)],
+        "*": [draft(scenario.tests, number)],
+        "_ConstraintParse": [_PEER_CONSTRAINT],
     }
     if scenario.error_type != "none":
         replies["ErrorDiagnosis"] = [_PEER_DIAGNOSES[scenario.error_type]()]
@@ -91,6 +128,12 @@ def _peer_replies(scenario: Scenario, number: int) -> Script:
     return replies
 
 
+_PEER_CONSTRAINT = {
+    "column_name": "quantity",
+    "check_type": "none",
+    "parameters": {"value": None, "min": None, "max": None, "pattern": None, "values": None},
+    "explanation": "no condition on one column",
+}
 _PEER_VERIFICATION = {
     "all_fixes_applied": True,
     "applied_fixes": ["test_the_total_is_quantity_times_price"],

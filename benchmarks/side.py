@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from benchmarks.job import MAX_ITERATIONS
+
 # Takes the number of a request; gives whether it succeeded, in how many attempts, and the error where it did not.
 Generate: TypeAlias = Callable[[int], Awaitable[dict[str, Any]]]
 
@@ -20,8 +22,16 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--url", required=True)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1)
+    parser.add_argument("--iterations", type=int, default=MAX_ITERATIONS, help="what the agent's max_iterations is")
+    parser.add_argument("--samples", type=int, default=1, help="how many samples it is given, of one content")
+    parser.add_argument("--constraint", action="append", default=[], help="a constraint of the job; may be repeated")
     parser.add_argument("--preload", action="store_true", help="import what is imported late before anything is timed")
     return parser.parse_args()
+
+
+def sample_names(arguments: argparse.Namespace) -> list[str]:
+    """The names of the job's samples."""
+    return ["sales", *(f"sales_{number}" for number in range(2, arguments.samples + 1))]
 
 
 async def generate_all(generate: Generate, first: int, count: int) -> None:

@@ -6,6 +6,7 @@ gives a name at once, and a container is a private mount namespace in which its 
 
 from __future__ import annotations
 
+import argparse
 import gc
 import logging
 import os
@@ -21,8 +22,8 @@ from flyte import storage
 from flyte.extras import ContainerTask
 from flyteplugins.codegen import AutoCoderAgent
 
-from benchmarks.job import MAX_ITERATIONS, MISSING_PACKAGE, OUTPUTS, SALES, prompt
-from benchmarks.side import generate_all, peak_memory_mib, read_arguments, report
+from benchmarks.job import MISSING_PACKAGE, OUTPUTS, SALES, prompt
+from benchmarks.side import generate_all, peak_memory_mib, read_arguments, report, sample_names
 
 
 class LocalMachine:
@@ -70,15 +71,17 @@ def replace_execution(machine: LocalMachine) -> None:
     ContainerTask.execute = execute
 
 
-async def generate(url: str, number: int) -> dict[str, Any]:
+async def generate(arguments: argparse.Namespace, number: int) -> dict[str, Any]:
     """One generation, as a fresh agent would do it."""
     agent = AutoCoderAgent(
         name="peer",
         model="openai/gpt-4.1",
-        max_iterations=MAX_ITERATIONS,
-        litellm_params={"api_base": url, "api_key": "none"},
+        max_iterations=arguments.iterations,
+        litellm_params={"api_base": arguments.url, "api_key": "none"},
     )
-    result = await agent.generate.aio(prompt=prompt(number), samples={"sales": pd.DataFrame(SALES)}, outputs=OUTPUTS)
+    samples = {name: pd.DataFrame(SALES) for name in sample_names(arguments)}
+    constraints = arguments.constraint or None
+    result = await agent.generate.aio(prompt=prompt(number), samples=samples, outputs=OUTPUTS, constraints=constraints)
     return {"success": result.success, "attempts": result.attempts, "error": (result.error or "")[:200]}
 
 
@@ -91,7 +94,7 @@ def main() -> None:
 
     async def bench() -> int:
         gc.collect()  # as on our side
-        await generate_all(lambda number: generate(arguments.url, number), arguments.first, arguments.count)
+        await generate_all(lambda number: generate(arguments, number), arguments.first, arguments.count)
         return 0
 
     flyte.init()
