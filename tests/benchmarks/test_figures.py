@@ -8,12 +8,22 @@ import pytest
 
 from benchmarks.figures import Figure, Target
 from benchmarks.job import RIGHT, TESTS, WRONG
-from benchmarks.scenarios import KILLED, LOGIC_REPAIR, MISSING_FIRST, MISSING_LATE, RIGHT_FIRST_TIME, Scenario, script
+from benchmarks.scenarios import (
+    CONSTRAINED,
+    KILLED,
+    LOGIC_REPAIR,
+    MISSING_FIRST,
+    MISSING_LATE,
+    NEVER_RIGHT,
+    RIGHT_FIRST_TIME,
+    Scenario,
+    script,
+)
 from benchmarks.table import render_json, render_table
-from flyteplugins_codegen.llm.replies import RepairReply, SolutionReply, TestsReply
+from flyteplugins_codegen.llm.replies import ConstraintsReply, RepairReply, SolutionReply, TestsReply
 from flyteplugins_codegen.source.edits import apply_edits
 
-SCENARIOS = [RIGHT_FIRST_TIME, LOGIC_REPAIR, MISSING_LATE, MISSING_FIRST, KILLED]
+SCENARIOS = [RIGHT_FIRST_TIME, LOGIC_REPAIR, MISSING_LATE, MISSING_FIRST, KILLED, NEVER_RIGHT, CONSTRAINED]
 
 
 def test_a_target_of_a_ratio_is_judged_by_the_ratio() -> None:
@@ -40,10 +50,12 @@ def test_a_missed_target_shows_in_the_table_and_in_the_json() -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 def test_our_replies_are_of_the_forms_that_we_ask_for(scenario: Scenario) -> None:
     replies = script("ours", scenario, range(2))
-    forms = {"SolutionReply": SolutionReply, "TestsReply": TestsReply, "RepairReply": RepairReply}
-    parsed = [forms[name].model_validate(reply) for name, items in replies.items() for reply in items]
+    forms = (SolutionReply, TestsReply, RepairReply, ConstraintsReply)
+    by_name = {form.__name__: form for form in forms}
+    parsed = [by_name[name].model_validate(reply) for name, items in replies.items() for reply in items]
     assert len(parsed) >= 4
-    assert len({reply.code for reply in parsed if isinstance(reply, SolutionReply)}) == 2
+    codes = [reply.code for reply in parsed if isinstance(reply, SolutionReply)]
+    assert len(codes) == len(set(codes)) >= 2
 
 
 def test_the_repair_makes_the_wrong_draft_right() -> None:
