@@ -29,7 +29,7 @@ from flyteplugins_codegen.models.rules import ValidateMode
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
 from flyteplugins_codegen.result import CodeGenEvalResult
-from flyteplugins_codegen.stages import build, context
+from flyteplugins_codegen.stages import build, context, fresh
 from flyteplugins_codegen.stages import repair as repairing
 from flyteplugins_codegen.stages import test as testing
 from flyteplugins_codegen.stages.asking import open_account
@@ -76,8 +76,8 @@ class TestsWritten(NamedTuple):
     conversation: FlyteFile
 
 
-class Repaired(NamedTuple):
-    """The run with one candidate more, and the file of what was said about it."""
+class TriedAnew(NamedTuple):
+    """The run with candidates more, and the file of what was said about them."""
 
     state: RunState
     conversation: FlyteFile
@@ -202,7 +202,7 @@ def write_tests(state: RunState) -> TestsWritten:
 @task
 @readable_errors
 def build_environment(state: RunState) -> RunState:
-    """Resolve what the newest candidate needs."""
+    """Resolve what the next candidate needs."""
     run = state.run
     return state.with_run(build.build_environment(run)) if isinstance(next_action(run), BuildEnvironment) else state
 
@@ -210,7 +210,7 @@ def build_environment(state: RunState) -> RunState:
 @task(cache=cached_by_code("data", "environment", "sandbox", "source"))
 @readable_errors
 def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
-    """Run the newest candidate: examples, the user's tests, the samples, the generated tests."""
+    """Run the next candidate: examples, the user's tests, the samples, the generated tests."""
     if not isinstance(next_action(state.run), RunTests):  # the budget allowed no new candidate
         return state
     return state.with_run(testing.run_tests(state.run, sample_paths(samples)))
@@ -218,10 +218,18 @@ def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
 
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
 @readable_errors
-def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
+def repair(state: RunState, samples: dict[str, FlyteFile]) -> TriedAnew:
     """Ask the model for the cause and the change."""
     repaired = run_blocking(repairing.repair(state.run, sample_paths(samples), open_account(state.run)))
-    return Repaired(state.with_run(repaired.run), write_calls(repaired.calls))
+    return TriedAnew(state.with_run(repaired.run), write_calls(repaired.calls))
+
+
+@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
+@readable_errors
+def draft_anew(state: RunState, samples: dict[str, FlyteFile]) -> TriedAnew:
+    """Ask the model for other solutions, with what was learnt from those that failed."""
+    drafted = run_blocking(fresh.draft_anew(state.run, sample_paths(samples), open_account(state.run)))
+    return TriedAnew(state.with_run(drafted.run), write_calls(drafted.calls))
 
 
 @task(enable_deck=True, deck_fields=())

@@ -19,11 +19,10 @@ from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.rules import ValidateMode
-from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
-from flyteplugins_codegen.stages.attempts import add_packages
+from flyteplugins_codegen.stages.attempts import settle_certainties
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, with_drafts
-from flyteplugins_codegen.stages.loop import AddPackages, Finish, Repair, next_action
+from flyteplugins_codegen.stages.loop import Finish, FreshDrafts, Repair
 
 
 class Judged(NamedTuple):
@@ -57,21 +56,18 @@ def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[F
 
 def _take_next_step(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
     """The nodes of the next attempt and of all that comes after it; the last state itself where there is none."""
-    state = state.with_run(_with_certain_packages(state.run))
-    action = next_action(state.run)
+    run, action = settle_certainties(state.run)  # no pod is needed for what is certain
+    state = state.with_run(run)
     if isinstance(action, Finish):
         return Judged(state, conversation)
     if isinstance(action, Repair):
         state, said = tasks.repair(state=state, samples=samples)
         conversation = [*conversation, said]
+    if isinstance(action, FreshDrafts):
+        state, said = tasks.draft_anew(state=state, samples=samples)
+        conversation = [*conversation, said]
     judged = tasks.run_tests(state=tasks.build_environment(state=state), samples=samples)
     return advance(state=judged, samples=samples, conversation=conversation)
-
-
-def _with_certain_packages(run: Run) -> Run:
-    """No stage and no pod is needed to try the same code with packages that are known to be missing."""
-    action = next_action(run)
-    return add_packages(run, action) if isinstance(action, AddPackages) else run
 
 
 @workflow

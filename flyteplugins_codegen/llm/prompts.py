@@ -12,6 +12,7 @@ from flyteplugins_codegen.models.interface import TypeName
 from flyteplugins_codegen.models.profile import DataContext
 from flyteplugins_codegen.models.report import SAMPLES_CASE, Cause, ScriptRun, SuiteReport, TestReport
 from flyteplugins_codegen.models.request import Example, Request
+from flyteplugins_codegen.models.run import Attempt
 
 ROLE = "You are a careful Python engineer. Reply with one JSON object of the given schema and nothing else."
 
@@ -44,6 +45,9 @@ The candidate below failed. Find the cause first, then mend it with the smallest
 - `edits`: search/replace pairs for solution.py, or for test_solution.py when error_type is test_error. `search` is \
 copied exactly and occurs once. Instead of edits, `code` or `test_code` may hold the whole file when it is short.
 - The user's examples and tests are right by definition."""
+
+FRESH_CONTRACT = """\
+Write the script anew, from the description, by an approach of your own that meets none of these failures."""
 
 
 CONSTRAINTS_CONTRACT = """\
@@ -126,6 +130,15 @@ def repair_messages(brief: Brief, candidate: Candidate, failure: str) -> tuple[M
     return _messages(brief.role, f"{SOLUTION_CONTRACT}\n\n{REPAIR_CONTRACT}", "\n\n".join(parts))
 
 
+def fresh_messages(brief: Brief, learnt: str, number: int) -> tuple[Message, ...]:
+    """Ask for a solution anew; `learnt` comes from `describe_learnt`, `number` tells drafts apart."""
+    system, job = solution_messages(brief)
+    text = (
+        f"{job.content}\n\n# Learnt from solutions that failed\n{learnt}\n\n{FRESH_CONTRACT} This is attempt {number}."
+    )
+    return system, job.model_copy(update={"content": text})
+
+
 def _messages(role: str | None, contract: str, job: str) -> tuple[Message, ...]:
     return (
         Message(role="system", content=f"{(role or ROLE).strip()}\n\n{contract}"),
@@ -146,6 +159,16 @@ def describe_failure(report: TestReport) -> str:
     parts += [_run(run) for run in report.runs if run.cause]
     parts += [_suite(suite) for suite in report.suites if suite.cause]
     return _shortened("\n\n".join(parts), FAILURE_LIMIT)
+
+
+LEARNT_LIMIT = 2_000
+
+
+def describe_learnt(attempts: Sequence[Attempt]) -> str:
+    """What the author of a fresh solution is told: each failure once, and what was tried against it, newest last."""
+    lines = [f"- {attempt.cause.told}" for attempt in attempts if attempt.cause]
+    lines += [f"- Tried in vain: {attempt.reason.strip()[:200]}" for attempt in attempts if attempt.action == "repair"]
+    return _shortened("\n".join(dict.fromkeys(lines)), LEARNT_LIMIT)
 
 
 def _cause(where: str, cause: Cause) -> str:

@@ -44,6 +44,14 @@ class Cause(Value):
     message: str
     is_certain: bool = False
 
+    @property
+    def told(self) -> str:
+        """The cause in one line."""
+        first_line = self.message.strip().partition("\n")[0][:200]
+        # Most messages name what they are about themselves.
+        about = f" ({self.subject})" if self.subject and self.subject not in first_line else ""
+        return f"{self.kind.replace('_', ' ')}{about}: {first_line}"
+
 
 class ScriptRun(Value):
     """One run of the script: on the samples (`case=SAMPLES_CASE`) or on an example (`case="example 1"`)."""

@@ -16,22 +16,37 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema
 from flyteplugins_codegen.models.settings import Settings
 
-ActionName = Literal["first_draft", "add_packages", "repair"]
+ActionName = Literal["first_draft", "fresh_draft", "add_packages", "add_system_packages", "drop_tests", "repair"]
+Blame = Literal["solution", "tests", "environment"]
 
 
 class Attempt(Value):
     """One candidate, how it came about, and what happened when it ran.
 
-    `action` made the candidate and `reason` says why; `cause` is what failed it, None for one that passed.
+    `action` made the candidate and `reason` says why; `cause` is what failed it, None for one that passed. `parent` is
+    the number of the attempt that it was made from, None for a draft of its own. Attempts of one `round_number` were
+    made at once. `blame` is what a repair took to be wrong, and `blame_reason` says why it was told to look there.
     """
 
     number: int
     action: ActionName
     reason: str
     candidate: Candidate
+    parent: int | None = None
+    round_number: int = 1
+    blame: Blame | None = None
+    blame_reason: str = ""
     environment: EnvironmentLock | None = None
     report: TestReport | None = None
     cause: Cause | None = None
+
+
+class DroppedTest(Value):
+    """A generated test that judges no more. `attempt` is the number of the attempt whose failure showed it wrong."""
+
+    name: str
+    reason: str
+    attempt: int
 
 
 class Run(Value):
@@ -49,5 +64,6 @@ class Run(Value):
     schemas: dict[str, TableSchema] = Field(default_factory=dict)
     constraints: tuple[AppliedConstraint, ...] = ()
     attempts: tuple[Attempt, ...] = ()
+    dropped_tests: tuple[DroppedTest, ...] = ()
     calls: tuple[ModelCall, ...] = ()
     stopped: str = ""

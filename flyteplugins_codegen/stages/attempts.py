@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from flyteplugins_codegen.models.candidate import Candidate
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import ActionName, Attempt, Run
-from flyteplugins_codegen.stages.loop import AddPackages
+from flyteplugins_codegen.source.declared_tests import asserts_something
+from flyteplugins_codegen.source.test_functions import without_tests
+from flyteplugins_codegen.stages.lineage import base_attempt
+from flyteplugins_codegen.stages.loop import Action, AddPackages, AddSystemPackages, DropTests, next_action
 
 
-def with_last(run: Run, **changes: Any) -> Run:
-    """The run with fields of its newest attempt changed."""
-    changed = run.attempts[-1].model_copy(update=changes)
-    return run.model_copy(update={"attempts": (*run.attempts[:-1], changed)})
+def with_changed(run: Run, number: int, **changes: Any) -> Run:
+    """The run with fields of one attempt changed."""
+    attempts = [attempt.model_copy(update=changes) if attempt.number == number else attempt for attempt in run.attempts]
+    return run.model_copy(update={"attempts": tuple(attempts)})
 
 
-def with_next(run: Run, action: ActionName, reason: str, candidate: Candidate) -> Run:
-    """The run with one attempt more, not yet built or run."""
-    attempt = Attempt(number=len(run.attempts) + 1, action=action, reason=reason, candidate=candidate)
-    return run.model_copy(update={"attempts": (*run.attempts, attempt)})
+def with_next(run: Run, action: ActionName, reason: str, candidate: Candidate, **made: Any) -> Run:
+    """The run with one attempt more, not yet built or run. `made` are further fields: `parent`, `blame`."""
+    return with_round(run, [Attempt(number=1, action=action, reason=reason, candidate=candidate, **made)])
+
+
+def with_round(run: Run, attempts: Sequence[Attempt]) -> Run:
+    """The run with attempts that were made at once, numbered as they follow those that are there."""
+    round_number = run.attempts[-1].round_number + 1 if run.attempts else 1
+    numbered = [
+        attempt.model_copy(update={"number": number, "round_number": round_number})
+        for number, attempt in enumerate(attempts, len(run.attempts) + 1)
+    ]
+    return run.model_copy(update={"attempts": (*run.attempts, *numbered)})
 
 
 def with_calls(run: Run, calls: tuple[ModelCall, ...]) -> Run:
@@ -33,9 +45,39 @@ def without_messages(calls: Iterable[ModelCall]) -> tuple[ModelCall, ...]:
     return tuple(call.model_copy(update={"messages": ()}) for call in calls)
 
 
-def add_packages(run: Run, action: AddPackages) -> Run:
-    """The same code with more packages, as the next attempt."""
-    last = run.attempts[-1].candidate
-    packages = (*last.solution.packages, *action.packages)
-    solution = last.solution.model_copy(update={"packages": packages})
-    return with_next(run, "add_packages", action.reason, last.model_copy(update={"solution": solution}))
+def settle_certainties(run: Run) -> tuple[Run, Action]:
+    """The run with all done that needs neither model nor sandbox, and what comes next then."""
+    action = next_action(run)
+    while isinstance(action, AddPackages | AddSystemPackages | DropTests):
+        run = carry_out(run, action)
+        action = next_action(run)
+    return run, action
+
+
+def carry_out(run: Run, action: AddPackages | AddSystemPackages | DropTests) -> Run:
+    """The same code under other circumstances, as the next attempt."""
+    base = base_attempt(run)
+    match action:
+        case AddPackages():
+            return _with_names(run, base, "add_packages", action)
+        case AddSystemPackages():
+            return _with_names(run, base, "add_system_packages", action)
+        case DropTests():
+            return _without_tests(run, base, action)
+
+
+def _without_tests(run: Run, base: Attempt, action: DropTests) -> Run:
+    """Tests of which nothing that asserts is left are no tests: then the user's own checks judge alone."""
+    left = without_tests(base.candidate.tests or "", [test.name for test in action.tests])
+    candidate = base.candidate.model_copy(update={"tests": left if asserts_something(left) else None})
+    reason = "; ".join(f"{test.name}: {test.reason}" for test in action.tests)
+    dropped = run.model_copy(update={"dropped_tests": (*run.dropped_tests, *action.tests)})
+    return with_next(dropped, "drop_tests", reason, candidate, parent=base.number)
+
+
+def _with_names(run: Run, base: Attempt, name: ActionName, action: AddPackages | AddSystemPackages) -> Run:
+    field = "packages" if isinstance(action, AddPackages) else "system_packages"
+    solution = base.candidate.solution
+    added = solution.model_copy(update={field: (*getattr(solution, field), *action.packages)})
+    candidate = base.candidate.model_copy(update={"solution": added})
+    return with_next(run, name, action.reason, candidate, parent=base.number)

@@ -1,4 +1,4 @@
-"""Stage `build_environment`: what the newest candidate needs, resolved to exact distributions and installed."""
+"""Stage `build_environment`: what the next candidate needs, resolved to exact distributions and installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEn
 from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.source.imports import third_party_names
-from flyteplugins_codegen.stages.attempts import with_last
+from flyteplugins_codegen.stages.attempts import with_changed
+from flyteplugins_codegen.stages.lineage import pending_attempt
 from flyteplugins_codegen.stages.progress import stage
 
 
@@ -25,18 +26,20 @@ def build_environment(run: Run) -> Run:
     Raises:
         IndexUnavailableError: the index, the disk or uv failed; the candidate is not to blame.
     """
-    last = run.attempts[-1]
+    attempt = pending_attempt(run)
+    if attempt is None:
+        return run
     with stage("build environment") as note:
         try:
-            lock = _resolved(run, last)
+            lock = _resolved(run, attempt)
             install_for_tests(lock)
         except PackageError as error:
             _blame_settings(run, error)
             note.detail = f"no such environment: {error.package or 'conflict'}"
             cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
-            return with_last(run, report=TestReport(build_cause=cause), cause=cause)
+            return with_changed(run, attempt.number, report=TestReport(build_cause=cause), cause=cause)
         note.detail = _told(lock)
-        return with_last(run, environment=lock)
+        return with_changed(run, attempt.number, environment=lock)
 
 
 def _blame_settings(run: Run, error: PackageError) -> None:
@@ -45,8 +48,8 @@ def _blame_settings(run: Run, error: PackageError) -> None:
         raise SettingsError(f"base_packages: {error}") from error
 
 
-def _resolved(run: Run, last: Attempt) -> EnvironmentLock:
-    solution = last.candidate.solution
+def _resolved(run: Run, attempt: Attempt) -> EnvironmentLock:
+    solution = attempt.candidate.solution
     try:
         imported = third_party_names(solution.code)
     except SyntaxError:

@@ -62,14 +62,22 @@ async def write_solution(run: Run, account: Account) -> SolutionDraft:
         reply = answer.value
         note.detail = f"{len(reply.code.splitlines())} lines"
         return SolutionDraft(
-            plan=CodePlan(description=reply.description, approach=reply.approach),
-            solution=CodeSolution(
-                code=unfence(reply.code),
-                packages=tuple(reply.packages),
-                system_packages=tuple(reply.system_packages),
-            ),
+            plan=plan_of(reply),
+            solution=solution_of(reply),
             calls=answer.calls,
         )
+
+
+def plan_of(reply: SolutionReply) -> CodePlan:
+    """The plan that a reply gives."""
+    return CodePlan(description=reply.description, approach=reply.approach)
+
+
+def solution_of(reply: SolutionReply) -> CodeSolution:
+    """The solution that a reply gives, without what it put around the code."""
+    return CodeSolution(
+        code=unfence(reply.code), packages=tuple(reply.packages), system_packages=tuple(reply.system_packages)
+    )
 
 
 async def write_tests(run: Run, account: Account) -> TestsDraft:

@@ -6,21 +6,16 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
+from flyteplugins_codegen.llm.budgeted import Account
+from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages.asking import open_account
-from flyteplugins_codegen.stages.attempts import add_packages
+from flyteplugins_codegen.stages.attempts import settle_certainties
 from flyteplugins_codegen.stages.build import build_environment
 from flyteplugins_codegen.stages.context import extract_context
 from flyteplugins_codegen.stages.draft import with_drafts, write_drafts
-from flyteplugins_codegen.stages.loop import (
-    AddPackages,
-    BuildEnvironment,
-    Driven,
-    Finish,
-    FirstDraft,
-    RunTests,
-    next_action,
-)
+from flyteplugins_codegen.stages.fresh import draft_anew
+from flyteplugins_codegen.stages.loop import Action, BuildEnvironment, Driven, Finish, FirstDraft, FreshDrafts, Repair
 from flyteplugins_codegen.stages.prepare import check_sandbox
 from flyteplugins_codegen.stages.repair import repair
 from flyteplugins_codegen.stages.schemas import with_schemas
@@ -40,19 +35,30 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
         asyncio.to_thread(check_sandbox, run.settings.sandbox),
     )
     schemed = await with_schemas(run.model_copy(update={"context": context}), samples, account)
-    run, calls = schemed.run, schemed.calls
-    while not isinstance(action := next_action(run), Finish):
-        match action:
-            case FirstDraft():
-                solution, tests = await write_drafts(run, account)
-                run, calls = with_drafts(run, solution, tests), (*calls, *solution.calls, *tests.calls)
-            case BuildEnvironment():
-                run = await asyncio.to_thread(build_environment, run)
-            case RunTests():
-                run = await asyncio.to_thread(run_tests, run, samples)
-            case AddPackages():
-                run = add_packages(run, action)
-            case _:
-                repaired = await repair(run, samples, account)
-                run, calls = repaired.run, calls + repaired.calls
+    calls = schemed.calls
+    run, action = settle_certainties(schemed.run)
+    while not isinstance(action, Finish):
+        run, made = await _step(run, action, samples, account)
+        calls += made
+        run, action = settle_certainties(run)
     return Driven(run=run, finish=action, calls=calls)
+
+
+async def _step(
+    run: Run, action: Action, samples: Mapping[str, Path], account: Account
+) -> tuple[Run, tuple[ModelCall, ...]]:
+    """The run after one action, and the calls that it took, with their messages."""
+    match action:
+        case FirstDraft():
+            solution, tests = await write_drafts(run, account)
+            return with_drafts(run, solution, tests), (*solution.calls, *tests.calls)
+        case Repair():
+            repaired = await repair(run, samples, account)
+            return repaired.run, repaired.calls
+        case FreshDrafts():
+            drafted = await draft_anew(run, samples, account)
+            return drafted.run, drafted.calls
+        case BuildEnvironment():
+            return await asyncio.to_thread(build_environment, run), ()
+        case _:
+            return await asyncio.to_thread(run_tests, run, samples), ()

@@ -22,7 +22,8 @@ from flyteplugins_codegen.source.edits import apply_edits
 from flyteplugins_codegen.stages.asking import ask_within
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
 from flyteplugins_codegen.stages.draft import brief_of
-from flyteplugins_codegen.stages.privacy import masked_report, masker_for, without_keys
+from flyteplugins_codegen.stages.lineage import base_attempt
+from flyteplugins_codegen.stages.privacy import masked_failures, masker_for, without_keys
 from flyteplugins_codegen.stages.progress import stage
 
 
@@ -41,12 +42,12 @@ async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> Rep
     Raises:
         ModelError: see its subclasses; a reply whose edits do not apply is asked for once more, then reported.
     """
-    last = run.attempts[-1]
+    last = base_attempt(run)
     if last.report is None:
         raise CodegenError(f"attempt {last.number} has not run; there is nothing to repair")
     with stage("repair") as note:
         masker = masker_for(run.settings, run.request)
-        report = await asyncio.to_thread(masked_report, last.report, masker, samples)
+        report = await asyncio.to_thread(masked_failures, last.report, masker, samples)
         brief = brief_of(run.settings, run.request, run.context)
         asked = repair_messages(brief, last.candidate, describe_failure(report))
         messages = without_keys(asked, run.request)
@@ -60,7 +61,7 @@ async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> Rep
             return Repaired(run=stopped, calls=error.calls)
         note.detail = answer.value.cause.partition("\n")[0][:160]
         candidate = apply_repair(last, answer.value)
-        repaired = with_next(with_calls(run, answer.calls), "repair", answer.value.cause, candidate)
+        repaired = with_next(with_calls(run, answer.calls), "repair", answer.value.cause, candidate, parent=last.number)
         return Repaired(run=repaired, calls=answer.calls)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -17,10 +17,11 @@ from flyteplugins_codegen.environment.layers import combine, install
 from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, resolve
 from flyteplugins_codegen.environment.packages import requirements_of
 from flyteplugins_codegen.errors import CodegenError, PackageError
+from flyteplugins_codegen.models.candidate import Candidate
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
 from flyteplugins_codegen.models.report import SAMPLES_CASE, Cause, ScriptRun, SuiteOrigin, SuiteReport, TestReport
 from flyteplugins_codegen.models.request import Example
-from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.sandbox.contract import Limits, Sandbox
 from flyteplugins_codegen.sandbox.expectations import expect_outputs
 from flyteplugins_codegen.sandbox.opening import open_sandbox
@@ -30,9 +31,10 @@ from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
 from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite
 from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests
 from flyteplugins_codegen.source.imports import third_party_names
-from flyteplugins_codegen.stages.attempts import with_last
+from flyteplugins_codegen.stages.attempts import with_changed
 from flyteplugins_codegen.stages.build import install_for_tests
 from flyteplugins_codegen.stages.execute import with_retries
+from flyteplugins_codegen.stages.lineage import pending_attempt
 from flyteplugins_codegen.stages.outcome import count_tests
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.stages.remember import Shelf, remember
@@ -45,32 +47,40 @@ _TIMEOUT_S = 120.0
 
 
 def run_tests(run: Run, samples: Mapping[str, Path]) -> Run:
-    """Judge the newest candidate: the examples, the user's tests, the script on the samples, the generated tests.
+    """Judge the first candidate that is not judged yet.
+
+    By the examples, the user's tests, the script on the samples, and the generated tests.
 
     Raises:
         SandboxError: the sandbox failed more often than `sandbox_retries` allows, or this machine offers none.
         IndexUnavailableError: what the tests need could not be installed by fault of the machine.
     """
-    last = run.attempts[-1]
-    if last.report is not None:
+    attempt = pending_attempt(run)
+    if attempt is None:
         return run  # its environment could not be built, and that is what the report says
-    if last.environment is None:
-        raise CodegenError(f"attempt {last.number} has no environment; build_environment comes first")
+    report = judge_attempt(run, attempt, samples)
+    return with_changed(run, attempt.number, report=report, cause=report.causes[0] if report.causes else None)
+
+
+def judge_attempt(run: Run, attempt: Attempt, samples: Mapping[str, Path]) -> TestReport:
+    """Everything that ran for one attempt. Raises as `run_tests`."""
+    if attempt.environment is None:
+        raise CodegenError(f"attempt {attempt.number} has no environment; build_environment comes first")
     with stage("run tests") as note:
         try:
-            key = _key(run, last.environment)
-            report = remember(run.settings, _REPORTS, key, TestReport, lambda: _judge(run, samples))
+            key = _key(run, attempt.candidate, attempt.environment)
+            report = remember(run.settings, _REPORTS, key, TestReport, lambda: _judge(run, attempt, samples))
         except PackageError as error:
             # Of a test's import. Not remembered: the index may hold it tomorrow.
             cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
             report = TestReport(build_cause=cause)
         note.detail = _told(report)
-        return with_last(run, report=report, cause=report.causes[0] if report.causes else None)
+        return report
 
 
-def _key(run: Run, lock: EnvironmentLock) -> list[Any]:
+def _key(run: Run, candidate: Candidate, lock: EnvironmentLock) -> list[Any]:
     """All that a verdict depends on: the candidate, what judges it, and what it runs in."""
-    candidate, settings, request = run.attempts[-1].candidate, run.settings, run.request
+    settings, request = run.settings, run.request
     return [
         candidate.solution.code,
         candidate.tests,
@@ -90,12 +100,12 @@ def _told(report: TestReport) -> str:
     return told if report.passed else f"{told}; {report.causes[0].kind.replace('_', ' ')}" if report.causes else told
 
 
-def _judge(run: Run, samples: Mapping[str, Path]) -> TestReport:
-    flaw = syntax_cause(run.attempts[-1].candidate.solution.code, "solution.py")
+def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path]) -> TestReport:
+    flaw = syntax_cause(attempt.candidate.solution.code, "solution.py")
     if flaw is not None:
         return TestReport(build_cause=flaw)
     with ExitStack() as stack:
-        bench = stack.enter_context(_opened(run))
+        bench = stack.enter_context(_opened(run, attempt))
         pool = stack.enter_context(ThreadPoolExecutor(_WORKERS))
         scripts = [pool.submit(case) for case in _script_cases(run, samples, bench)]
         suites = [pool.submit(case) for case in _suite_cases(run, bench)]
@@ -106,6 +116,7 @@ def _judge(run: Run, samples: Mapping[str, Path]) -> TestReport:
 class _Bench:
     """Where a candidate is judged: scripts see what they declare, suites also what tests need."""
 
+    candidate: Candidate
     scripts: Sandbox
     suites: Sandbox
     limits: Limits
@@ -113,9 +124,9 @@ class _Bench:
 
 
 @contextmanager
-def _opened(run: Run) -> Iterator[_Bench]:
-    settings, lock = run.settings, run.attempts[-1].environment
-    assert lock is not None  # noqa: S101 - run_tests has looked
+def _opened(run: Run, attempt: Attempt) -> Iterator[_Bench]:
+    settings, lock = run.settings, attempt.environment
+    assert lock is not None  # noqa: S101 - judge_attempt has looked
     resources, defaults = settings.resources, Limits()
     limits = Limits(
         wall_s=settings.timeout_s or _TIMEOUT_S,
@@ -123,7 +134,7 @@ def _opened(run: Run) -> Iterator[_Bench]:
     )
     own, runner = install_for_tests(lock)
     # The runner's first, so that no package of a candidate's choosing stands in for one of them.
-    with_tests = combine(runner, _with_test_imports(run, lock, own))
+    with_tests = combine(runner, _with_test_imports([run.request.tests, attempt.candidate.tests], lock, own))
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="codegen-examples-"))
         # Side by side, for opening one mostly waits for the processes that mount its folders.
@@ -132,14 +143,15 @@ def _opened(run: Run) -> Iterator[_Bench]:
                 lambda environment: stack.enter_context(open_sandbox(settings.sandbox, environment=environment)),
                 (own, with_tests),
             )
-        yield _Bench(scripts=scripts, suites=suites, limits=limits, folder=Path(folder))
+        yield _Bench(attempt.candidate, scripts=scripts, suites=suites, limits=limits, folder=Path(folder))
 
 
-def _with_test_imports(run: Run, lock: EnvironmentLock, own: InstalledEnvironment) -> InstalledEnvironment:
+def _with_test_imports(
+    sources: Sequence[str | None], lock: EnvironmentLock, own: InstalledEnvironment
+) -> InstalledEnvironment:
     """The solution's environment, with what its tests import beyond it."""
-    sources = [source for source in (run.request.tests, run.attempts[-1].candidate.tests) if source]
     wanted = set(lock.packages)
-    for source in sources:
+    for source in filter(None, sources):
         if syntax_cause(source, "test_solution.py") is None:
             wanted |= set(requirements_of(third_party_names(source), ()))
     extra = wanted - set(lock.packages) - {"pytest"}
@@ -161,12 +173,12 @@ def _script_cases(run: Run, samples: Mapping[str, Path], bench: _Bench) -> list[
 def _script_case(
     run: Run, samples: Mapping[str, Path], bench: _Bench, case: str, example: Example | None
 ) -> Callable[[], ScriptRun]:
-    request, candidate = run.request, run.attempts[-1].candidate
+    request = run.request
     values: dict[str, Any] = dict(samples)
     for name, value in (example.inputs if example else {}).items():
         values[name] = _as_value(bench.folder / case.replace(" ", "-"), name, request.inputs[name], value)
     job = ScriptJob(
-        solution=candidate.solution.code,
+        solution=bench.candidate.solution.code,
         inputs=request.inputs,
         outputs=request.outputs,
         values=values,
@@ -218,10 +230,9 @@ def _content(value: JsonValue) -> bytes:
 
 
 def _suite_cases(run: Run, bench: _Bench) -> list[Callable[[], SuiteReport]]:
-    candidate = run.attempts[-1].candidate
     sources: list[tuple[SuiteOrigin, str | None]] = [("user", run.request.tests)]
     if not run.settings.skip_tests:
-        sources.append(("generated", candidate.tests))
+        sources.append(("generated", bench.candidate.tests))
     return [_suite_case(run, bench, origin, source) for origin, source in sources if source is not None]
 
 
@@ -234,11 +245,10 @@ _ASSERTS_NOTHING = Cause(
 
 
 def _suite_case(run: Run, bench: _Bench, origin: SuiteOrigin, source: str) -> Callable[[], SuiteReport]:
-    code = run.attempts[-1].candidate.solution.code
     expected = declared_tests(source) if syntax_cause(source, "test_solution.py") is None else ()
 
     job = SuiteJob(
-        solution=code,
+        solution=bench.candidate.solution.code,
         tests=source,
         expected=expected,
         origin=origin,

@@ -18,10 +18,10 @@ def test_a_run_of_as_many_attempts_as_the_settings_allow_comes_to_its_end(
 ) -> None:
     # flytekit's cache lies in the home folder.
     monkeypatch.setenv("HOME", str(tmp_path))
-    broken = [f"def main(: # {number}\n" for number in range(MOST_ITERATIONS)]
-    repairs = [{"cause": "c", "error_type": "logic", "edits": [], "code": code} for code in broken[1:]]
-    first = {**job.solution(), "code": broken[0]}
-    with ModelServer({"SolutionReply": [first], "TestsReply": [job.TESTS], "RepairReply": repairs}) as server:
+    broken = [f"def main(: # {number}\n" for number in range(2 * MOST_ITERATIONS)]
+    drafts = [{**job.solution(), "code": code} for code in broken[:MOST_ITERATIONS]]
+    repairs = [{"cause": "c", "error_type": "logic", "edits": [], "code": code} for code in broken[MOST_ITERATIONS:]]
+    with ModelServer({"SolutionReply": drafts, "TestsReply": [job.TESTS], "RepairReply": repairs}) as server:
         result, _ = generate(
             prompt="a long run",
             model="openai/any",
@@ -32,7 +32,7 @@ def test_a_run_of_as_many_attempts_as_the_settings_allow_comes_to_its_end(
             budget={"max_calls": 2 * MOST_ITERATIONS},
             allow_failure=True,
         )
-        assert len(server.calls) == MOST_ITERATIONS + 1
+        assert len(server.calls) == MOST_ITERATIONS + 1, result.error
     assert not result.success
     assert result.attempts == MOST_ITERATIONS
     assert {attempt.cause.kind for attempt in result.attempt_history} == {"syntax_error"}

@@ -8,7 +8,7 @@ from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, Te
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.stages.attempts import add_packages, with_last, with_next
+from flyteplugins_codegen.stages.attempts import carry_out, with_changed, with_next
 from flyteplugins_codegen.stages.loop import (
     AddPackages,
     BuildEnvironment,
@@ -26,6 +26,10 @@ PASSED = TestReport(runs=(ScriptRun(case="samples", status="exited", exit_code=0
 
 def fresh(**settings):
     return Run(settings=Settings(model="openai/x", **settings), request=Request(prompt="p"))
+
+
+def with_last(run, **changes):
+    return with_changed(run, len(run.attempts), **changes)
 
 
 def drafted(run, *packages):
@@ -73,7 +77,7 @@ def test_a_missing_package_costs_no_call(report, package):
     action = next_action(run)
     assert isinstance(action, AddPackages)
     assert action.packages[0].startswith(package)
-    again = add_packages(run, action)
+    again = carry_out(run, action)
     assert again.attempts[-1].candidate.solution.packages == ("pandas", *action.packages)
     assert isinstance(next_action(again), BuildEnvironment)
 
