@@ -1,0 +1,82 @@
+"""What a confidence is made of: voices for and against, each heard once."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judged import NAMES, attempt, crashed, judged, ran, suite
+
+from flyteplugins_codegen.models.report import TestReport
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.stages.candidates.confidence import Voices, confidence_in
+
+
+def confidence(*attempts: Attempt, of: int = 1, dropped: tuple[DroppedTest, ...] = ()) -> float | None:
+    run = Run(
+        settings=Settings(model="openai/m"), request=Request(prompt="p"), attempts=attempts, dropped_tests=dropped
+    )
+    return confidence_in(run, attempts[of - 1])
+
+
+def test_a_first_draft_that_passes_generated_tests_alone_has_one_voice_for_it():
+    assert confidence(judged(1, 1)) == pytest.approx(2 / 3)
+
+
+def test_drafts_that_do_the_same_speak_for_it_and_others_against():
+    assert confidence(judged(1, 1), judged(2, 1), judged(3, 1)) == pytest.approx(4 / 5)
+    assert confidence(judged(1, 1), judged(2, 1), judged(3, 2)) == pytest.approx(3 / 5)
+    assert confidence(judged(1, 1), judged(2, 3), judged(3, 2)) == pytest.approx(2 / 5)
+
+
+def test_a_draft_that_fails_what_the_user_gave_has_no_voice():
+    assert confidence(judged(1, 1), crashed(2)) == confidence(judged(1, 1))
+
+
+def test_nothing_is_said_of_a_draft_that_only_ran_on_the_samples():
+    assert confidence(attempt(1, TestReport(runs=(ran(total=1),)))) is None
+
+
+def test_nothing_is_said_of_a_candidate_that_failed():
+    assert confidence(judged(1, 1, NAMES[:2])) is None
+    assert confidence(crashed(1)) is None
+
+
+def test_every_example_and_every_test_of_the_users_is_a_voice():
+    runs = (ran("example 1", total=1), ran("example 2", total=2), ran(total=3))
+    suites = (suite(NAMES, origin="user"), suite(NAMES))
+    assert confidence(attempt(1, TestReport(runs=runs, suites=suites))) == pytest.approx((2 + 3 + 1 + 1) / (6 + 2))
+
+
+def test_each_repair_behind_a_candidate_counts_against_it():
+    repaired = judged(2, 1, action="repair", parent=1)
+    assert confidence(judged(1, 2, ()), repaired, of=2) == pytest.approx(2 / 4)
+
+
+def test_the_draft_that_a_candidate_comes_from_is_no_voice_for_it():
+    again = judged(2, 1, code="print(1)", action="add_packages", parent=1)
+    assert confidence(crashed(1), again, of=2) == confidence(judged(1, 1))
+
+
+def test_tests_of_which_some_were_dropped_are_no_voice_and_its_rivals_are_compared_as_they_were_judged():
+    drafts = [judged(number, 1, NAMES[:2], code="print(1)", round_number=1) for number in (1, 2)]
+    report = TestReport(runs=(ran(total=1),), suites=(suite(NAMES[:2], NAMES[:2]),))
+    chosen = attempt(3, report, code="print(1)", action="drop_tests", parent=1, round_number=2)
+    dropped = (DroppedTest(name="test_c", reason="outvoted", attempt=1),)
+    assert confidence(*drafts, chosen, of=3, dropped=dropped) == pytest.approx(2 / 3)
+
+
+@given(st.integers(0, 1000), st.integers(0, 1000))
+def test_a_confidence_is_between_nothing_and_certainty_and_grows_with_those_who_agree(agreeing, dissenting):
+    told = Voices(agreeing=agreeing, dissenting=dissenting).confidence
+    if told is None:
+        assert agreeing == dissenting == 0
+    else:
+        assert 0 < told < 1
+        more, less = (
+            Voices(agreeing=agreeing + 1, dissenting=dissenting),
+            Voices(agreeing=agreeing, dissenting=dissenting + 1),
+        )
+        assert less.confidence < told < more.confidence

@@ -1,0 +1,88 @@
+"""The input on which candidates differ: a run of the script where one shows it, else a test."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from judged import NAMES, attempt, judged, ran
+
+from flyteplugins_codegen.models.agreement import Disagreement
+from flyteplugins_codegen.models.report import TestReport
+from flyteplugins_codegen.models.request import Example, Request, Sample
+from flyteplugins_codegen.models.run import Attempt
+from flyteplugins_codegen.stages.candidates.differing import find_disagreement
+from flyteplugins_codegen.stages.candidates.grouping import group_attempts
+
+REQUEST = Request(
+    prompt="p",
+    samples=(Sample(name="sales", file_name="sales.csv", size_bytes=3, digest="d"),),
+    examples=(Example(inputs={"n": 3}, outputs={"total": 1}),),
+)
+
+
+def disagreement(*attempts: Attempt) -> Disagreement:
+    found = find_disagreement(REQUEST, group_attempts(attempts), attempts)
+    assert found is not None
+    return found
+
+
+def told(*attempts: Attempt) -> list[tuple[tuple[int, ...], str]]:
+    return [(answer.attempts, answer.text) for answer in disagreement(*attempts).answers]
+
+
+def a_file(text: str) -> dict[str, Any]:
+    return {"size_bytes": len(text), "sha256": text, "text_sha256": text, "head": text}
+
+
+def test_an_output_on_the_samples_is_told_with_the_value_of_every_group():
+    found = disagreement(judged(1, 7.5), judged(2, 8.0), judged(3, 8.0))
+    assert (found.case, found.input) == ("samples", "sales=sales.csv")
+    assert str(found) == (
+        "candidates differ on samples (sales=sales.csv):\n  attempts 2, 3: total = 8.0\n  attempt 1: total = 7.5"
+    )
+
+
+def test_of_a_file_the_first_line_that_differs_is_told():
+    one, other = judged(1, a_file("a,b\n1,2\n")), judged(2, a_file("a,b\n1,3\n"))
+    assert told(one, other) == [((1,), "total, line 2: 1,2"), ((2,), "total, line 2: 1,3")]
+
+
+def test_a_file_that_ends_before_the_other_is_told():
+    assert told(judged(1, a_file("a\n")), judged(2, a_file("a\nb\n"))) == [
+        ((1,), "total, line 2: no such line"),
+        ((2,), "total, line 2: b"),
+    ]
+
+
+def test_of_files_that_differ_beyond_what_is_kept_of_them_sizes_and_digests_are_told():
+    one, other = ({**a_file(text), "head": "the same"} for text in ("x", "yy"))
+    assert told(judged(1, one), judged(2, other))[1] == ((2,), "total = a file of 2 bytes, sha256 yy")
+
+
+def test_a_folder_is_told_by_its_files():
+    one, other = ({"files": {"a": size}, "count": 1, "sha256": str(size)} for size in (1, 2))
+    assert told(judged(1, one), judged(2, other))[0] == ((1,), 'total = a folder of 1 files, {"a": 1}')
+
+
+def test_an_example_is_told_by_its_inputs():
+    reports = [TestReport(runs=(ran("example 1", log=log),)) for log in ("a", "b")]
+    found = disagreement(*(attempt(number, report) for number, report in enumerate(reports, 1)))
+    assert (found.case, found.input) == ("example 1", '{"n": 3}')
+
+
+def test_candidates_that_part_in_a_test_alone_are_told_by_the_test_and_its_source():
+    found = disagreement(judged(1, 1, NAMES), judged(2, 1, NAMES[:2]))
+    assert found.case == "test_c"
+    assert found.input == "def test_c():\n    assert f(3) == 9"
+    assert [(answer.attempts, answer.text) for answer in found.answers] == [((1,), "passed"), ((2,), "failed: no")]
+
+
+def test_what_is_told_is_bounded():
+    found = disagreement(*(judged(number, f"{number}" + "x" * 10_000) for number in range(1, 30)))
+    assert len(found.answers) == 5
+    assert len(str(found)) < 2_000
+
+
+def test_candidates_that_do_the_same_do_not_disagree():
+    attempts = [judged(1, 1), judged(2, 1)]
+    assert find_disagreement(REQUEST, group_attempts(attempts), attempts) is None
