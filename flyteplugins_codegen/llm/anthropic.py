@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import JsonValue
@@ -13,8 +12,9 @@ from flyteplugins_codegen.llm.hosted import Body, SilentEndError
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
 from flyteplugins_codegen.llm.tls import tls_context
+from flyteplugins_codegen.llm.tools import arguments_object, arguments_text
 from flyteplugins_codegen.llm.wire import dig, dig_count, dig_text, failure_of, parse_object, with_schema_in_prompt
-from flyteplugins_codegen.models.conversation import Usage
+from flyteplugins_codegen.models.conversation import Message, Tool, ToolCall, Usage
 
 ADDRESS = ProviderAddress(
     provider="anthropic",
@@ -24,6 +24,8 @@ ADDRESS = ProviderAddress(
 )
 DEFAULT_MAX_TOKENS = 16_384
 _CONNECT_TIMEOUT_S = 10.0
+_CACHED: JsonValue = {"type": "ephemeral"}
+_THOUGHTS = ("thinking", "redacted_thinking")
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "complete",
     "stop_sequence": "complete",
@@ -46,15 +48,18 @@ class Messages:
 
     def render_body(self, model_id: str, request: ModelRequest, reply_format: str) -> Body:
         """See `Dialect`."""
-        messages = with_schema_in_prompt(request) if reply_format == "prompt" else request.messages
+        in_prompt = reply_format == "prompt" and not request.tools
+        messages = with_schema_in_prompt(request) if in_prompt else request.messages
         body: Body = {
             "model": model_id,
             "max_tokens": DEFAULT_MAX_TOKENS,
             "system": _system([message.content for message in messages if message.role == "system"]),
-            "messages": [message.model_dump(mode="json") for message in messages if message.role != "system"],
+            "messages": _messages([message for message in messages if message.role != "system"]),
             **request.params,
         }
-        if reply_format == "output_config":
+        if request.tools:
+            body["tools"] = [_tool(tool) for tool in request.tools]
+        elif reply_format == "output_config":
             body["output_config"] = {**_as_dict(request.params.get("output_config")), "format": _format(request)}
         elif reply_format == "tool":
             body["tools"] = [{"name": request.reply_name, "input_schema": request.reply_schema}]
@@ -85,10 +90,12 @@ class Messages:
         if not isinstance(answer.get("content"), list):
             raise ValueError(f"the answer holds no content: {body[:80]!r}")  # noqa: TRY004 - see `Dialect`
         return ModelReply(
-            text="".join(_text(block) for block in answer["content"]),
+            text="".join(dig_text(block, "text") for block in answer["content"]),
             stop_reason=_STOP_REASONS.get(dig_text(answer, "stop_reason"), "unknown"),
             usage=_usage(answer.get("usage")),
             model=dig_text(answer, "model"),
+            tool_calls=tuple(_tool_calls(answer["content"])),
+            thoughts=tuple(block for block in answer["content"] if dig_text(block, "type") in _THOUGHTS),
         )
 
     def gather(self, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -114,21 +121,24 @@ def _gathered(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for event in events:
         index = dig_count(event, "index")
         if event.get("type") == "content_block_start":
-            blocks[index] = {**event["content_block"], "pieces": ""}
+            blocks[index] = dict(event["content_block"])
         elif event.get("type") == "content_block_delta" and index in blocks:
-            blocks[index]["pieces"] += dig_text(event, "delta", "text") + dig_text(event, "delta", "partial_json")
-    return [_whole(block) for block in blocks.values()]
+            _add(blocks[index], event.get("delta"))
+    return list(blocks.values())
 
 
-def _whole(block: dict[str, Any]) -> dict[str, Any]:
-    if block.get("type") == "tool_use":
-        return {"type": "text", "text": block["pieces"]}  # the tool's input as JSON, which is the reply
-    return {**block, "text": block.get("text", "") + block["pieces"]}
+def _add(block: dict[str, Any], delta: Any) -> None:
+    for name in ("text", "thinking", "signature"):
+        if dig_text(delta, name):
+            block[name] = dig_text(block, name) + dig_text(delta, name)
+    piece = dig_text(delta, "partial_json")
+    if piece:  # kept as text, for it may be cut off
+        block["input"] = (block["input"] if isinstance(block["input"], str) else "") + piece
 
 
 def _system(texts: list[str]) -> JsonValue:
     """The stable prefix of the conversation, marked for the provider's cache."""
-    return [{"type": "text", "text": "\n\n".join(texts), "cache_control": {"type": "ephemeral"}}]
+    return [{"type": "text", "text": "\n\n".join(texts), "cache_control": _CACHED}]
 
 
 def _format(request: ModelRequest) -> JsonValue:
@@ -141,11 +151,39 @@ def _as_dict(value: JsonValue) -> dict[str, JsonValue]:
     return value if isinstance(value, dict) else {}
 
 
-def _text(block: Any) -> str:
-    """What a block adds to the reply: its text, or a forced tool's input; nothing for the model's thoughts."""
-    if dig_text(block, "type") == "tool_use":
-        return json.dumps(dig(block, "input"), ensure_ascii=False)
-    return dig_text(block, "text")
+def _tool(tool: Tool) -> JsonValue:
+    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+
+
+def _messages(messages: Sequence[Message]) -> list[JsonValue]:
+    """The messages; where there are tools, the whole conversation by now is marked for the provider's cache."""
+    rendered: list[JsonValue] = [{"role": each.role, "content": _content(each)} for each in messages]
+    last = dig(rendered, -1, "content", -1)
+    if isinstance(last, dict):
+        last["cache_control"] = _CACHED
+    return rendered
+
+
+def _content(message: Message) -> JsonValue:
+    if not (message.tool_calls or message.tool_results):
+        return message.content
+    blocks: list[JsonValue] = list(message.thoughts)
+    blocks += [
+        {"type": "tool_result", "tool_use_id": each.call_id, "content": each.content, "is_error": each.is_error}
+        for each in message.tool_results
+    ]
+    if message.content.strip():
+        blocks.append({"type": "text", "text": message.content})
+    for call in message.tool_calls:
+        blocks.append({"type": "tool_use", "id": call.id, "name": call.name, "input": arguments_object(call)})
+    return blocks
+
+
+def _tool_calls(content: Sequence[Any]) -> Iterator[ToolCall]:
+    for block in content:
+        if dig_text(block, "type") == "tool_use":
+            arguments = arguments_text(dig(block, "input"))
+            yield ToolCall(id=dig_text(block, "id"), name=dig_text(block, "name"), arguments=arguments)
 
 
 def _usage(usage: Any) -> Usage:

@@ -136,7 +136,7 @@ async def _call(model: Model, request: ModelRequest, before: tuple[ModelCall, ..
         usage=usage,
         wall_s=wall_s,
         is_reused=reply.is_reused,
-        messages=(*request.messages, Message(role="assistant", content=reply.text)),
+        messages=(*request.messages, reply.message),
     )
 
 

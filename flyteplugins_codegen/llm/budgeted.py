@@ -137,7 +137,8 @@ class BudgetedModel:
 
 
 def _estimated_input(request: ModelRequest) -> int:
-    characters = sum(len(message.content) for message in request.messages)
+    characters = sum(len(message.text) for message in request.messages)
+    characters += sum(len(tool.model_dump_json()) for tool in request.tools)
     return characters // _CHARACTERS_A_TOKEN + _CALL_OVERHEAD_TOKENS
 
 

@@ -19,6 +19,7 @@ from flyteplugins_codegen.llm.endpoint import Endpoint
 from flyteplugins_codegen.llm.gate import Gate
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest
 from flyteplugins_codegen.llm.retries import CallFailure, RetryPolicy, retry
+from flyteplugins_codegen.llm.tools import as_plain, with_calls
 from flyteplugins_codegen.llm.wire import keeps_to
 from flyteplugins_codegen.tracing import AttributeValue, span
 
@@ -36,6 +37,7 @@ _FORMAT_WORDS = (
     "tools",
     "tool_choice",
 )
+_TOOLLESS_STATUSES = (400, 404, 405, 422, 500, 501)
 _SHOWN_CHARACTERS = 300
 _CALLS_AT_ONCE = 16
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate: JSON can hold it, UTF-8 cannot
@@ -84,10 +86,11 @@ class Dialect(Protocol):
 
 @dataclasses.dataclass
 class Findings:
-    """What a server was found to lack: which dialect and which format are the first that it takes."""
+    """What a server was found to lack: tools, and which dialect and which format are the first that it takes."""
 
     dialect_index: int = 0
     format_index: int = 0
+    has_tools: bool = True
 
 
 @functools.cache
@@ -146,12 +149,16 @@ class HostedModel:
     async def _ask(self, request: ModelRequest) -> ModelReply | CallFailure:
         while True:
             dialect, index = self._dialects[self._found.dialect_index], self._found.format_index
-            body = dialect.render_body(self.endpoint.model_id, request, dialect.formats[index])
+            has_tools = self._found.has_tools
+            asked = as_plain(request) if request.tools and not has_tools else request
+            body = dialect.render_body(self.endpoint.model_id, asked, dialect.formats[index])
             send = functools.partial(self._send, dialect, body, request.deadline_s)
             outcome = await retry(send, self._retries, request.deadline_s)
             if isinstance(outcome, ModelReply):
-                return self._checked(outcome, request, index)
-            if not (self._moves_on(dialect, outcome) or (_is_about_format(outcome) and self._relax(index))):
+                return _with_tools(self._checked(outcome, asked, index), request)
+            if asked.tools and _is_about_tools(outcome):
+                self._found.has_tools = False
+            elif not (self._moves_on(dialect, outcome) or (_is_about_format(outcome) and self._relax(index))):
                 return outcome
 
     async def _send(self, dialect: Dialect, body: Body, timeout_s: float) -> ModelReply | CallFailure:
@@ -168,9 +175,13 @@ class HostedModel:
             return CallFailure(status=200, message=str(error), code="unreadable")
 
     def _checked(self, reply: ModelReply, request: ModelRequest, index: int) -> ModelReply:
+        if request.tools:
+            return reply
+        if not reply.text and reply.tool_calls:  # a tool that was forced, of which the arguments are the reply
+            reply = reply.model_copy(update={"text": reply.tool_calls[0].arguments})
         if index == 0 and reply.stop_reason == "complete" and not keeps_to(request.reply_schema, reply.text):
             self._relax(index)  # it took the schema and did not keep to it: tell the next one in the prompt too
-        return reply.model_copy(update={"text": _HALF_CHARACTER.sub("\ufffd", reply.text)})
+        return reply.model_copy(update={"tool_calls": (), "thoughts": ()})
 
     def _moves_on(self, dialect: Dialect, failure: CallFailure) -> bool:
         """Go on to the next dialect where the failure says so, unless a call beside this one did so already."""
@@ -191,6 +202,17 @@ class HostedModel:
         said = self.endpoint.redact(failure.message)[:_SHOWN_CHARACTERS]
         status = f" (HTTP {failure.status})" if failure.status else ""
         return ProviderError(f"{self.endpoint}: {_advice(failure, self.endpoint)}{status}: {said}", failure.status)
+
+
+def _with_tools(reply: ModelReply, request: ModelRequest) -> ModelReply:
+    """The reply with the calls that it holds in any form, without half characters."""
+    called = with_calls(reply, request.tools) if request.tools else reply
+    calls = [each.model_copy(update={"arguments": _whole(each.arguments)}) for each in called.tool_calls]
+    return called.model_copy(update={"text": _whole(called.text), "tool_calls": tuple(calls)})
+
+
+def _whole(text: str) -> str:
+    return _HALF_CHARACTER.sub("\ufffd", text)
 
 
 def _told_of(endpoint: Endpoint) -> dict[str, AttributeValue]:
@@ -218,6 +240,11 @@ def _told_by(reply: ModelReply) -> dict[str, AttributeValue]:
 def _is_about_format(failure: CallFailure) -> bool:
     said = failure.message.lower()
     return failure.status in (400, 422) and any(word in said for word in _FORMAT_WORDS)
+
+
+def _is_about_tools(failure: CallFailure) -> bool:
+    """Whether the server, or the model behind it, takes no tools: told in many ways, by many statuses."""
+    return failure.status in _TOOLLESS_STATUSES and "tool" in failure.message.lower()
 
 
 def _advice(failure: CallFailure, endpoint: Endpoint) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+from pydantic import JsonValue
 
 from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress
 from flyteplugins_codegen.llm.hosted import Body, SilentEndError
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
 from flyteplugins_codegen.llm.tls import tls_context
+from flyteplugins_codegen.llm.tools import arguments_json, arguments_text
 from flyteplugins_codegen.llm.wire import (
     dig,
     dig_count,
@@ -18,7 +21,7 @@ from flyteplugins_codegen.llm.wire import (
     parse_object,
     with_schema_in_prompt,
 )
-from flyteplugins_codegen.models.conversation import Usage
+from flyteplugins_codegen.models.conversation import Message, ToolCall, Usage
 
 ADDRESS = ProviderAddress(
     provider="openai",
@@ -47,8 +50,10 @@ class ChatCompletions:
 
     def render_body(self, model_id: str, request: ModelRequest, reply_format: str) -> Body:
         """See `Dialect`."""
+        if request.tools:
+            return {**_with_tools(model_id, request), **request.params}
         messages = request.messages if reply_format == "json_schema" else with_schema_in_prompt(request)
-        body: Body = {"model": model_id, "messages": [message.model_dump(mode="json") for message in messages]}
+        body: Body = {"model": model_id, "messages": [plain_message(message) for message in messages]}
         if reply_format == "json_schema":
             body["response_format"] = {
                 "type": "json_schema",
@@ -74,6 +79,7 @@ class ChatCompletions:
             stop_reason="refused" if refusal else _STOP_REASONS.get(dig_text(choice, "finish_reason"), "unknown"),
             usage=_usage(dig(answer, "usage")),
             model=dig_text(answer, "model"),
+            tool_calls=tuple(_tool_calls(dig(choice, "message", "tool_calls"))),
         )
 
     def gather(self, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -87,6 +93,7 @@ class ChatCompletions:
         message = {
             "content": "".join(dig_text(delta, "content") for delta in deltas),
             "refusal": "".join(dig_text(delta, "refusal") for delta in deltas),
+            "tool_calls": _gathered_calls(deltas),
         }
         return {
             "model": next((dig_text(event, "model") for event in events if dig_text(event, "model")), ""),
@@ -97,6 +104,57 @@ class ChatCompletions:
     def is_elsewhere(self, failure: CallFailure) -> bool:
         """See `Dialect`: OpenAI names the path under which a model is."""
         return failure.status in (400, 404) and "v1/responses" in failure.message
+
+
+def plain_message(message: Message) -> Body:
+    """Role and words, which is all that most messages are."""
+    return {"role": message.role, "content": message.content}
+
+
+def _with_tools(model_id: str, request: ModelRequest) -> Body:
+    tools: list[JsonValue] = [{"type": "function", "function": tool.model_dump(mode="json")} for tool in request.tools]
+    messages: list[JsonValue] = [each for message in request.messages for each in _messages(message)]
+    return {"model": model_id, "messages": messages, "tools": tools}
+
+
+def _messages(message: Message) -> Iterator[Body]:
+    """The message as this protocol has it: every result is one of its own, before what the user says beside them."""
+    for result in message.tool_results:
+        yield {"role": "tool", "tool_call_id": result.call_id, "content": result.content}
+    if message.tool_calls:
+        calls: list[JsonValue] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments_json(call)}}
+            for call in message.tool_calls
+        ]
+        yield {"role": message.role, "content": message.content or None, "tool_calls": calls}
+    elif message.content or not message.tool_results:
+        yield plain_message(message)
+
+
+def _tool_calls(calls: Any) -> Iterator[ToolCall]:
+    for call in calls if isinstance(calls, list) else []:
+        yield ToolCall(
+            id=dig_text(call, "id"),
+            name=dig_text(call, "function", "name"),
+            arguments=arguments_text(dig(call, "function", "arguments")),
+        )
+
+
+def _gathered_calls(deltas: Sequence[Any]) -> list[dict[str, Any]]:
+    """The calls, each put together from its pieces: by index, or where servers count none, by a new id."""
+    calls: dict[tuple[int, str], dict[str, Any]] = {}
+    for piece in (piece for delta in deltas for piece in dig(delta, "tool_calls") or []):
+        index, identity = dig_count(piece, "index"), dig_text(piece, "id")
+        earlier = [key for key in calls if key[0] == index]
+        key = (index, identity) if identity or not earlier else earlier[-1]
+        call = calls.setdefault(key, {"id": identity, "function": {"name": "", "arguments": ""}})
+        call["function"]["name"] = call["function"]["name"] or dig_text(piece, "function", "name")
+        call["function"]["arguments"] += _piece(dig(piece, "function", "arguments"))
+    return list(calls.values())
+
+
+def _piece(arguments: Any) -> str:
+    return "" if arguments is None else arguments_text(arguments)
 
 
 async def post_by_path(path: str, endpoint: Endpoint, body: Body, timeout_s: float) -> str | CallFailure:

@@ -6,16 +6,16 @@ from typing import Literal, Protocol, TypeAlias
 
 from pydantic import Field, JsonValue
 
-from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.conversation import Message, Purpose, Usage
+from flyteplugins_codegen.models.conversation import Message, Purpose, Sparse, Tool, ToolCall, Usage
 
 StopReason: TypeAlias = Literal["complete", "truncated", "refused", "filtered", "unknown"]
 
 
-class ModelRequest(Value):
+class ModelRequest(Sparse):
     """One question. `messages` start with the system's; `reply_schema` is portable JSON schema (see `schema.py`).
 
     `params` are passed on to the provider. A fresh `attempt` asks the same again, for a second sample of the answer.
+    Where there are `tools`, the reply may call them, and keeps to the schema only where a server has no tools.
     """
 
     purpose: Purpose
@@ -25,12 +25,14 @@ class ModelRequest(Value):
     params: dict[str, JsonValue] = Field(default_factory=dict)
     deadline_s: float = 300.0
     attempt: int = 0
+    tools: tuple[Tool, ...] = ()
 
 
-class ModelReply(Value):
-    """What came back, as it came: nobody has looked into `text` yet.
+class ModelReply(Sparse):
+    """What came back, as it came: nobody has looked into `text`, or into the arguments of `tool_calls`, yet.
 
     `model` is the name that the provider reports. `is_reused` tells a reply that was paid for in an earlier run.
+    `thoughts` are as in `Message`.
     """
 
     text: str
@@ -38,6 +40,13 @@ class ModelReply(Value):
     usage: Usage = Usage()
     model: str = ""
     is_reused: bool = False
+    tool_calls: tuple[ToolCall, ...] = ()
+    thoughts: tuple[dict[str, JsonValue], ...] = ()
+
+    @property
+    def message(self) -> Message:
+        """The reply as a message of the conversation that goes on from it."""
+        return Message(role="assistant", content=self.text, tool_calls=self.tool_calls, thoughts=self.thoughts)
 
 
 class Model(Protocol):

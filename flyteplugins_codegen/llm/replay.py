@@ -12,10 +12,12 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from flyteplugins_codegen.errors import ReplayMissError, SettingsError
 from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.conversation import Message, Purpose, Usage
+from flyteplugins_codegen.models.conversation import Message, Purpose, Sparse, ToolCall, Usage
 from flyteplugins_codegen.store import digest
 
 _DIFF_LINES = 40
@@ -33,16 +35,18 @@ class RecordedRequest(Value):
     @property
     def text(self) -> str:
         """The conversation as a person reads it."""
-        return "\n".join(f"[{message.role}]\n{message.content}" for message in self.messages)
+        return "\n".join(f"[{message.role}]\n{message.text}" for message in self.messages)
 
 
-class RecordedReply(Value):
+class RecordedReply(Sparse):
     """What is kept of a reply."""
 
     text: str
     stop_reason: StopReason = "complete"
     usage: Usage = Usage()
     model: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    thoughts: tuple[dict[str, JsonValue], ...] = ()
 
 
 class Exchange(Value):
@@ -104,7 +108,7 @@ class ReplayModel:
 def record_exchange(request: ModelRequest, reply: ModelReply) -> Exchange:
     """The line of a recording for this request and reply."""
     asked = _recorded(request)
-    kept = RecordedReply(text=reply.text, stop_reason=reply.stop_reason, usage=reply.usage, model=reply.model)
+    kept = RecordedReply(**{name: getattr(reply, name) for name in RecordedReply.model_fields})
     return Exchange(request=asked, request_digest=digest(asked), reply=kept)
 
 

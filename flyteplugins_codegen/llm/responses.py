@@ -5,18 +5,19 @@ https://platform.openai.com/docs/api-reference/responses
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import JsonValue
 
 from flyteplugins_codegen.llm.endpoint import Endpoint
 from flyteplugins_codegen.llm.hosted import Body, SilentEndError
-from flyteplugins_codegen.llm.openai import post_by_path
+from flyteplugins_codegen.llm.openai import plain_message, post_by_path
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
+from flyteplugins_codegen.llm.tools import arguments_json, arguments_text
 from flyteplugins_codegen.llm.wire import dig, dig_count, dig_text, parse_object, with_schema_in_prompt
-from flyteplugins_codegen.models.conversation import Usage
+from flyteplugins_codegen.models.conversation import Message, ToolCall, Usage
 
 _NO_SUCH_PATH = (404, 405, 501)
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
@@ -37,10 +38,15 @@ class Responses:
 
     def render_body(self, model_id: str, request: ModelRequest, reply_format: str) -> Body:
         """See `Dialect`."""
-        messages = request.messages if reply_format == "json_schema" else with_schema_in_prompt(request)
+        messages = (
+            request.messages if reply_format == "json_schema" or request.tools else with_schema_in_prompt(request)
+        )
         params = _renamed(request.params)
         text = params.pop("text", None)
-        body: Body = {"model": model_id, "input": [each.model_dump(mode="json") for each in messages], "store": False}
+        items: list[JsonValue] = [item for message in messages for item in _items(message)]
+        body: Body = {"model": model_id, "input": items, "store": False}
+        if request.tools:
+            body["tools"] = [{"type": "function", "strict": False, **tool.model_dump()} for tool in request.tools]
         told = {**(text if isinstance(text, dict) else {}), **_format(request, reply_format)}
         return {**body, **({"text": told} if told else {}), **params}
 
@@ -61,6 +67,7 @@ class Responses:
             stop_reason="refused" if refusal else _stop_reason(answer),
             usage=_usage(answer.get("usage")),
             model=dig_text(answer, "model"),
+            tool_calls=tuple(_tool_calls(output)),
         )
 
     def gather(self, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -93,7 +100,7 @@ def _as_dict(value: JsonValue) -> dict[str, JsonValue]:
 
 
 def _format(request: ModelRequest, reply_format: str) -> dict[str, JsonValue]:
-    if reply_format == "prompt":
+    if reply_format == "prompt" or request.tools:
         return {}
     if reply_format == "json_object":
         return {"format": {"type": "json_object"}}
@@ -104,6 +111,23 @@ def _format(request: ModelRequest, reply_format: str) -> dict[str, JsonValue]:
         "schema": request.reply_schema,
     }
     return {"format": schema}
+
+
+def _items(message: Message) -> Iterator[Body]:
+    """The message as this protocol has it: calls and results are items of their own."""
+    for result in message.tool_results:
+        yield {"type": "function_call_output", "call_id": result.call_id, "output": result.content}
+    if message.content or not (message.tool_results or message.tool_calls):
+        yield plain_message(message)
+    for call in message.tool_calls:
+        yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments_json(call)}
+
+
+def _tool_calls(output: Sequence[Any]) -> Iterator[ToolCall]:
+    for item in output:
+        if dig_text(item, "type") == "function_call":
+            arguments = arguments_text(dig(item, "arguments"))
+            yield ToolCall(id=dig_text(item, "call_id"), name=dig_text(item, "name"), arguments=arguments)
 
 
 def _parts(item: Any) -> list[Any]:

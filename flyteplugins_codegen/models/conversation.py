@@ -2,19 +2,71 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from flyteplugins_codegen.models.base import Value
 
 Role = Literal["system", "user", "assistant"]
-Purpose = Literal["constraints", "solution", "tests", "repair", "code", "improvement", "assertions"]
+Purpose = Literal["constraints", "solution", "tests", "repair", "code", "improvement", "assertions", "agent"]
 
 
-class Message(Value):
-    """One message."""
+class Tool(Value):
+    """What a model may call: its name, what it does, and the JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+
+
+class ToolCall(Value):
+    """One call of a tool. `arguments` are JSON text as the model wrote it, which may be broken."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class ToolResult(Value):
+    """What a tool answered to the call of this id."""
+
+    call_id: str
+    content: str
+    is_error: bool = False
+
+
+class Sparse(Value):
+    """A value that is written without its empty lists, so that what was written before they existed reads the same."""
+
+    @model_serializer(mode="wrap")
+    def _without_empty_lists(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in write(self).items() if value not in ([], ())}
+
+
+class Message(Sparse):
+    """One message: words, and an assistant's calls of tools or a user's results of them.
+
+    `thoughts` are blocks of the provider's own that it wants back as they came, before the calls that follow on them.
+    """
 
     role: Role
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_results: tuple[ToolResult, ...] = ()
+    thoughts: tuple[dict[str, JsonValue], ...] = Field(default=(), repr=False)
+
+    @property
+    def text(self) -> str:
+        """All of it as a person reads it."""
+        return "\n".join(self._parts())
+
+    def _parts(self) -> Iterator[str]:
+        if self.content or not (self.tool_calls or self.tool_results):
+            yield self.content
+        yield from (f"[calls {call.name}] {call.arguments}" for call in self.tool_calls)
+        yield from (f"[answers]\n{result.content}" for result in self.tool_results)
 
 
 class Usage(Value):

@@ -6,8 +6,9 @@
         assert len(server.calls) == 3
 
 A request takes the next item scripted for the schema that it asks for (`response_format`, `output_config`, a forced
-tool, or the schema's name in its messages), under "*" where the script does not name it. An item is a dict (sent as
-JSON text), a str (sent as it is), a `Reply`, or one of the faults. A request beyond the script is answered by 400.
+tool, or the schema's name in its messages), for "tools" where it offers some, under "*" where the script does not name
+it. An item is a dict (sent as JSON text), a str (sent as it is), a `Reply`, or one of the faults. A request beyond the
+script is answered by 400.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ _ANTHROPIC_STOP = {"complete": "end_turn", "truncated": "max_tokens", "refused":
 
 @dataclasses.dataclass(frozen=True)
 class Reply:
-    """A reply. `input_tokens` includes the cached ones; None counts four characters of the messages as a token."""
+    """A reply. `input_tokens` includes the cached ones; None counts four characters of the messages as a token.
+
+    `calls` are calls of tools, each a name and its arguments; as a str these are sent as they are.
+    """
 
     content: dict[str, Any] | str = ""
     stop_reason: StopReason = "complete"
@@ -42,6 +46,7 @@ class Reply:
     reasoning_tokens: int = 0
     has_usage: bool = True
     delay_s: float = 0.0
+    calls: tuple[tuple[str, dict[str, Any] | str], ...] = ()
 
     @property
     def text(self) -> str:
@@ -117,7 +122,7 @@ class SeenCall:
 
 class ModelServer:
     """See the module. `rejects` names formats to answer by 400, as older servers do: "json_schema", "json_object",
-    "output_config", "stream", "responses" (a path that most servers lack), "chat" (as of models that are elsewhere).
+    "output_config", "tools", "stream", "responses" (a path that most servers lack), "chat" (of models elsewhere).
     `repeat_last` answers a request beyond the script by its last item.
     """
 
@@ -201,6 +206,8 @@ def _declared_name(body: dict[str, Any]) -> str | None:
         name = body["output_config"].get("format", {}).get("schema", {}).get("title")
     elif "tool_choice" in body:
         name = body["tool_choice"].get("name")
+    elif "tools" in body:
+        name = "tools"
     return name
 
 
@@ -219,6 +226,8 @@ def _rejected_path(path: str, body: dict[str, Any], rejects: Sequence[str]) -> H
 
 
 def _rejected_format(body: dict[str, Any], rejects: Sequence[str]) -> HttpError | None:
+    if "tools" in body and "tools" in rejects:
+        return HttpError(400, f"{body['model']} does not support tools")
     kind = body.get("response_format", {}).get("type") or body.get("text", {}).get("format", {}).get("type")
     if kind in rejects:
         return HttpError(400, f"'response_format' of type '{kind}' is not supported by this server")
@@ -364,7 +373,7 @@ def _anthropic_events(body: dict[str, Any]) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = [{"type": "message_start", "message": start}, {"type": "ping"}]
     for index, block in enumerate(body["content"]):
         is_tool = block["type"] == "tool_use"
-        text = json.dumps(block["input"]) if is_tool else block["text"]
+        text = _arguments(block["input"]) if is_tool else block["text"]
         empty = {**block, "input": {}} if is_tool else {**block, "text": ""}
         name, kind = ("partial_json", "input_json_delta") if is_tool else ("text", "text_delta")
         events.append({"type": "content_block_start", "index": index, "content_block": empty})
@@ -380,10 +389,23 @@ def _openai_events(body: dict[str, Any]) -> list[dict[str, Any]]:
     choice = body["choices"][0]
     name = "refusal" if choice["message"]["refusal"] else "content"
     common = {"id": body["id"], "object": "chat.completion.chunk", "model": body["model"]}
-    deltas = [{name: piece} for piece in _pieces(choice["message"][name] or "")]
+    deltas: list[dict[str, Any]] = [{name: piece} for piece in _pieces(choice["message"][name] or "")]
+    deltas += [delta for call in choice["message"].get("tool_calls", []) for delta in _call_deltas(call)]
     events = [{**common, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     end = {**common, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
     return [*events, end, *([{**common, "choices": [], "usage": body["usage"]}] if "usage" in body else [])]
+
+
+def _call_deltas(call: dict[str, Any]) -> list[dict[str, Any]]:
+    """The call's id and name in the first piece, its arguments in those after it."""
+    index, function = int(call["id"].removeprefix("call_")), call["function"]
+    first = {**call, "index": index, "function": {**function, "arguments": ""}}
+    others = [{"index": index, "function": {"arguments": piece}} for piece in _pieces(function["arguments"])]
+    return [{"tool_calls": [piece]} for piece in (first, *others)]
+
+
+def _arguments(arguments: dict[str, Any] | str) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def _responses_body(call: SeenCall, reply: Reply) -> dict[str, Any]:
@@ -400,6 +422,10 @@ def _responses_body(call: SeenCall, reply: Reply) -> dict[str, Any]:
         "output": [
             {"type": "reasoning", "id": "rs_1", "summary": []},
             {"type": "message", "id": "msg_1", "role": "assistant", "content": [part]},
+            *(
+                {"type": "function_call", "call_id": f"call_{n}", "name": name, "arguments": _arguments(given)}
+                for n, (name, given) in enumerate(reply.calls)
+            ),
         ],
     }
     if reply.has_usage:
@@ -414,17 +440,23 @@ def _responses_body(call: SeenCall, reply: Reply) -> dict[str, Any]:
 
 def _openai_body(call: SeenCall, reply: Reply) -> dict[str, Any]:
     refused = reply.stop_reason == "refused"
-    message = {
+    message: dict[str, Any] = {
         "role": "assistant",
         "content": None if refused else reply.text,
         "refusal": reply.text if refused else None,
     }
+    if reply.calls:
+        message["tool_calls"] = [
+            {"id": f"call_{n}", "type": "function", "function": {"name": name, "arguments": _arguments(given)}}
+            for n, (name, given) in enumerate(reply.calls)
+        ]
+    finish = "tool_calls" if reply.calls and reply.stop_reason == "complete" else _OPENAI_FINISH[reply.stop_reason]
     body = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 0,
         "model": call.body.get("model"),
-        "choices": [{"index": 0, "message": message, "finish_reason": _OPENAI_FINISH[reply.stop_reason]}],
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
     }
     if reply.has_usage:
         input_tokens, output_tokens = reply.input_tokens or 0, reply.output_tokens or 0
@@ -439,13 +471,14 @@ def _openai_body(call: SeenCall, reply: Reply) -> dict[str, Any]:
 
 
 def _anthropic_body(call: SeenCall, reply: Reply) -> dict[str, Any]:
+    stop = _ANTHROPIC_STOP[reply.stop_reason]
     body = {
         "id": "msg_1",
         "type": "message",
         "role": "assistant",
         "model": call.body.get("model"),
         "content": _anthropic_content(call, reply),
-        "stop_reason": _ANTHROPIC_STOP[reply.stop_reason],
+        "stop_reason": "tool_use" if reply.calls and stop == "end_turn" else stop,
         "stop_sequence": None,
     }
     if reply.has_usage:
@@ -463,4 +496,11 @@ def _anthropic_content(call: SeenCall, reply: Reply) -> list[dict[str, Any]]:
     if "tool_choice" in call.body:
         value = reply.content if isinstance(reply.content, dict) else {"text": reply.content}
         return [{"type": "tool_use", "id": "toolu_1", "name": call.body["tool_choice"]["name"], "input": value}]
-    return [{"type": "text", "text": reply.text}] if reply.text else []
+    words = [{"type": "text", "text": reply.text}] if reply.text else []
+    return [*words, *(_tool_use(number, *called, call) for number, called in enumerate(reply.calls))]
+
+
+def _tool_use(number: int, name: str, given: dict[str, Any] | str, call: SeenCall) -> dict[str, Any]:
+    """Arguments that are no JSON occur in a stream only."""
+    value = given if isinstance(given, dict) or "stream" in call.body else {}
+    return {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": value}
