@@ -326,6 +326,7 @@ def _options(settings: Settings, retries: int = 0) -> ExecutionOptions:
         env_vars=settings.env_vars,
         retries=retries,
         validation=settings.validation,
+        pod=settings.pod,
     )
 
 

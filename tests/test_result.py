@@ -23,7 +23,8 @@ from flyteplugins_codegen.errors import (
     SolutionFailedError,
 )
 from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
-from flyteplugins_codegen.models.settings import Resources, SecretReference
+from flyteplugins_codegen.models.resources import Resources
+from flyteplugins_codegen.models.settings import SecretReference
 
 CODE = textwrap.dedent(
     """

@@ -12,26 +12,32 @@ from typing import Any
 
 from flytekit import Resources as FlyteResources
 from flytekit import Secret
+from flytekit.configuration import SerializationSettings
 from flytekit.core.base_task import TaskMetadata
 from flytekit.core.container_task import ContainerTask
 from flytekit.core.context_manager import FlyteContext
 from flytekit.core.promise import Promise, VoidPromise, create_task_output, translate_inputs_to_literals
 from flytekit.models.literals import LiteralMap
+from flytekit.models.task import K8sObjectMetadata, K8sPod
 from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
 from typing_extensions import Self
 
 from flyteplugins_codegen.environment.lock import read_lock
 from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.solution_pod import CONTAINER_NAME, pod_labels, render_pod_spec
 from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.interface import TypeName, input_types, output_types
+from flyteplugins_codegen.models.resources import Resources
 from flyteplugins_codegen.models.rules import TableSchema
-from flyteplugins_codegen.models.settings import CacheMode, Resources, SecretReference
+from flyteplugins_codegen.models.settings import CacheMode, SecretReference
 from flyteplugins_codegen.sandbox.contract import INPUTS, OUTPUTS
 from flyteplugins_codegen.sandbox.launcher import SCHEMAS_FILE, command_line
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.stages.validate import schemas_text
 from flyteplugins_codegen.store import digest
+
+_STORAGE = "2Gi"
 
 PYTHON_TYPES: Mapping[TypeName, type] = MappingProxyType(
     {
@@ -51,7 +57,8 @@ PYTHON_TYPES: Mapping[TypeName, type] = MappingProxyType(
 class SandboxTask(ContainerTask):
     """A solution as a task: call it, compose it in a `@workflow`, package it, register it.
 
-    On a cluster it is a raw-container pod in the solution's own image. Here the same command runs in the local sandbox.
+    On a cluster it is a raw-container pod in the solution's own image, held as `render_pod_spec` has it. Here the same
+    command runs in the local sandbox.
     `defaults` are values by input name; a file's is a path or a FlyteFile. `cache="auto"` reuses the outputs of the
     same solution on the same content; `"override"` and `"disable"` run it anew each time, the latter keeping nothing.
 
@@ -73,7 +80,7 @@ class SandboxTask(ContainerTask):
         self.defaults = {name: _native(bundle.inputs[name], value) for name, value in (defaults or {}).items()}
         # What `pyflyte run task.py NAME --help` shows.
         self.__doc__ = f"The solution {bundle.name!r}. Its outputs: {_listed(bundle.outputs)}."
-        resources = _flyte_resources(self.options.resources)
+        resources = _flyte_resources(self.options.resources or Resources())
         super().__init__(
             name=bundle.name,
             image=bundle.image,
@@ -88,6 +95,22 @@ class SandboxTask(ContainerTask):
             environment=dict(self.options.env_vars),
             metadata=_metadata(bundle, self.options, cache),
         )
+
+    def get_container(self, _: SerializationSettings) -> None:
+        """Nothing: a task is registered with a container or with a pod, and this one has a pod."""
+
+    def get_k8s_pod(self, settings: SerializationSettings) -> K8sPod:
+        """The pod that the task is registered with."""
+        return K8sPod(
+            metadata=K8sObjectMetadata(labels=pod_labels(self.options.pod)),
+            pod_spec=render_pod_spec(self._get_container(settings), self.options.pod),
+            data_config=self._get_data_loading_config(),
+            primary_container_name=CONTAINER_NAME,
+        )
+
+    def get_config(self, _: SerializationSettings) -> dict[str, str]:
+        """Which of the pod's containers is ours; the others are co-pilot's."""
+        return {"primary_container_name": CONTAINER_NAME}
 
     @classmethod
     def from_folder(
@@ -182,8 +205,9 @@ def _metadata(bundle: SolutionBundle, options: ExecutionOptions, cache: CacheMod
     return metadata
 
 
-def _flyte_resources(resources: Resources | None) -> FlyteResources | None:
-    return None if resources is None else FlyteResources(**resources.model_dump(exclude_none=True))
+def _flyte_resources(resources: Resources) -> FlyteResources:
+    """With a bound for what is written to disk, too: by itself a pod may fill its node's."""
+    return FlyteResources(**{"ephemeral_storage": _STORAGE, **resources.model_dump(exclude_none=True)})
 
 
 def _flyte_secret(secret: SecretReference) -> Secret:

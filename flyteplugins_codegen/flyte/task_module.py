@@ -35,7 +35,9 @@ from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
 
 
 _MODULES = (
-    ("flyteplugins_codegen.models.settings", ("Resources", "SecretReference")),
+    ("flyteplugins_codegen.models.pods", ("PodSettings",)),
+    ("flyteplugins_codegen.models.resources", ("Resources",)),
+    ("flyteplugins_codegen.models.settings", ("SecretReference",)),
     ("flyteplugins_codegen.stages.execute", ("ExecutionOptions",)),
 )
 

@@ -9,57 +9,19 @@ from pydantic import ConfigDict, Field, JsonValue, field_validator
 
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.budget import DEFAULT_BUDGET, Budget, Price
+from flyteplugins_codegen.models.pods import PodSettings, StageName, StageSettings
 from flyteplugins_codegen.models.privacy import Privacy
 from flyteplugins_codegen.models.profile import PrivacyMode
+from flyteplugins_codegen.models.resources import Resources, from_flytekit
 from flyteplugins_codegen.models.rules import ValidateMode
 
 CacheMode = Literal["auto", "override", "disable"]
 SandboxKind = Literal["auto", "bubblewrap", "container", "none"]
 
-_QUANTITY = re.compile(r"\A([0-9]+(?:\.[0-9]+)?)(|k|M|G|T|Ki|Mi|Gi|Ti)\Z")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _SANDBOX_VARIABLES = frozenset(
     {"HOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PYTHONHASHSEED", "PYTHONHOME", "PYTHONPATH"}
 )
-_BYTES_PER_UNIT = {
-    "": 1,
-    "k": 10**3,
-    "M": 10**6,
-    "G": 10**9,
-    "T": 10**12,
-    "Ki": 2**10,
-    "Mi": 2**20,
-    "Gi": 2**30,
-    "Ti": 2**40,
-}
-
-
-class Resources(Value):
-    """What one run of a solution may use. Kubernetes quantities, as in `flytekit.Resources`, which is accepted too."""
-
-    cpu: str = "1"
-    mem: str = "1Gi"
-    gpu: str | None = None
-    ephemeral_storage: str | None = None
-
-    @field_validator("cpu", "mem", "gpu", "ephemeral_storage", mode="before")
-    @classmethod
-    def _as_text(cls, value: Any) -> Any:
-        return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
-
-    @field_validator("mem")
-    @classmethod
-    def _check_memory(cls, value: str) -> str:
-        if not _QUANTITY.match(value):
-            raise ValueError(f"mem={value!r} is no quantity of memory; write it like '512Mi' or '2Gi'")
-        return value
-
-    @property
-    def memory_mib(self) -> int:
-        """`mem` in MiB."""
-        match = _QUANTITY.match(self.mem)
-        assert match is not None  # noqa: S101 - validated
-        return max(1, int(float(match[1]) * _BYTES_PER_UNIT[match[2]]) // 2**20)
 
 
 class SecretReference(Value):
@@ -97,7 +59,15 @@ class Settings(Value):
     base_packages: tuple[str, ...] = Field(default=(), description="Distributions every candidate may import")
     resources: Resources | None = None
     image_config: ImageConfig | None = None
-    max_iterations: int = Field(default=10, ge=1, le=50, description="How many candidates are tried at most")
+    max_iterations: int = Field(
+        default=10, ge=1, le=50, description="How many candidates are tried at most, those made at once counted each"
+    )
+    candidates: int | None = Field(
+        default=None,
+        ge=1,
+        le=10,
+        description="Solutions asked for at once, each an iteration; None: one, and three after it and two repairs",
+    )
     budget: Budget = Field(default=DEFAULT_BUDGET, description="What the model calls of one run may spend")
     prices: dict[str, Price] = Field(default_factory=dict, description="Your own prices, by the model's name")
     max_sample_rows: int = Field(default=100, ge=0, description="How many rows of a sample the model sees at most")
@@ -112,6 +82,10 @@ class Settings(Value):
     timeout_s: float | None = Field(default=None, gt=0, description="Wall seconds that one run of a solution may take")
     env_vars: dict[str, str] = Field(default_factory=dict, description="Environment of the solution")
     secrets: tuple[SecretReference, ...] = Field(default=(), description="Secrets of the solution, on a cluster")
+    pod: PodSettings = Field(default=PodSettings(), description="The pod of the solution, on a cluster")
+    stages: dict[StageName, StageSettings] = Field(
+        default_factory=dict, description="What each stage's pod has, on a cluster"
+    )
     cache: CacheMode = "auto"
     sandbox: SandboxKind = "auto"
     record: str | None = Field(default=None, description="File that every reply is recorded to, for `replay:FILE`")
@@ -124,12 +98,7 @@ class Settings(Value):
     @field_validator("resources", mode="before")
     @classmethod
     def _accept_flytekit_resources(cls, value: Any) -> Any:
-        if value is None or isinstance(value, dict | Resources):
-            return value
-        names = ("cpu", "mem", "gpu", "ephemeral_storage")
-        if not all(hasattr(value, name) for name in names):
-            raise ValueError(f"{value!r} is no Resources; pass flytekit.Resources(cpu='1', mem='2Gi'), or a mapping")
-        return {name: getattr(value, name) for name in names if getattr(value, name) is not None}
+        return from_flytekit(value)
 
     @field_validator("env_vars")
     @classmethod

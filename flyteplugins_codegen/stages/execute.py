@@ -17,9 +17,11 @@ from flyteplugins_codegen.environment.layers import install
 from flyteplugins_codegen.errors import OutputError, SandboxError, SolutionFailedError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
+from flyteplugins_codegen.models.pods import PodSettings
 from flyteplugins_codegen.models.report import Cause, ScriptRun
+from flyteplugins_codegen.models.resources import Resources
 from flyteplugins_codegen.models.rules import ValidateMode
-from flyteplugins_codegen.models.settings import CacheMode, Resources, SandboxKind
+from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
 from flyteplugins_codegen.sandbox import launcher
 from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.sandbox.launcher import is_simple, parse_output
@@ -38,7 +40,7 @@ _NO_TIMEOUT_S = 7 * 24 * 3600.0
 class ExecutionOptions(Value):
     """How one run of a solution is done. `timeout_s` are wall seconds; `retries` are for a failed sandbox only.
 
-    `validation` says what becomes of files that break their schema.
+    `validation` says what becomes of files that break their schema. `pod` is how it stands in a cluster.
     """
 
     sandbox: SandboxKind = "auto"
@@ -47,6 +49,7 @@ class ExecutionOptions(Value):
     env_vars: dict[str, str] = Field(default_factory=dict)
     retries: int = 0
     validation: ValidateMode = "strict"
+    pod: PodSettings = PodSettings()
 
     @property
     def limits(self) -> Limits:

@@ -18,8 +18,6 @@ from flyteplugins_codegen.environment.lock import resolve
 from flyteplugins_codegen.errors import SolutionFailedError
 from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
 from flyteplugins_codegen.models.bundle import SolutionBundle
-from flyteplugins_codegen.models.settings import Resources, SecretReference
-from flyteplugins_codegen.stages.execute import ExecutionOptions
 
 EVERY_TYPE = """\
 import argparse
@@ -105,23 +103,6 @@ def test_a_script_that_fails_raises_its_own_words_and_nothing_of_ours(tmp_path: 
     with pytest.raises(SolutionFailedError, match="no such column: rain") as caught:
         broken()
     assert caught.value.__cause__ is None
-
-
-def test_a_pod_gets_the_launcher_the_limits_and_the_names_of_secrets() -> None:
-    options = ExecutionOptions(
-        resources=Resources(cpu="2", mem="3Gi"), timeout_s=90, env_vars={"LANG": "C.UTF-8"}, retries=2
-    )
-    pod = serialized(counter(options=options, secrets=[SecretReference(group="team", key="TOKEN")]))
-    assert pod.container.image == "counter:1"
-    launched = ["--input", "table:file", "--output", "row_count:int", "/app/solution.py"]
-    assert list(pod.container.command) == ["python", "/app/launcher.py", *launched]
-    assert pod.container.data_config.input_path == "/var/inputs"
-    assert pod.container.data_config.output_path == "/var/outputs"
-    assert [entry.value for entry in pod.container.resources.limits] == ["2", "3Gi"]
-    assert pod.container.resources.requests == pod.container.resources.limits
-    assert [(variable.key, variable.value) for variable in pod.container.env] == [("LANG", "C.UTF-8")]
-    assert [(secret.group, secret.key) for secret in pod.security_context.secrets] == [("team", "TOKEN")]
-    assert (pod.metadata.retries.retries, pod.metadata.timeout.seconds) == (2, 90)
 
 
 def test_the_clusters_cache_is_keyed_by_code_and_is_off_unless_auto() -> None:

@@ -5,7 +5,8 @@ import pytest
 from pydantic import ValidationError
 
 from flyteplugins_codegen import AutoCoderAgent
-from flyteplugins_codegen.models.settings import Resources, SecretReference, Settings
+from flyteplugins_codegen.models.resources import Resources
+from flyteplugins_codegen.models.settings import SecretReference, Settings
 
 
 @pytest.mark.parametrize(
