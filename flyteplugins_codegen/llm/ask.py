@@ -91,12 +91,12 @@ async def ask(
 async def _ask_twice(
     model: Model, request: ModelRequest, expected: Expected[ReplyT], before: tuple[ModelCall, ...]
 ) -> tuple[ReplyT | ReplyError, tuple[ModelCall, ...]]:
-    reply, call = await _call(model, request, before)
+    reply, call = await call_once(model, request, before)
     outcome = _read_checked(reply, expected)
     if not isinstance(outcome, ReplyError):
         return outcome, (call,)
     _log.info("%s: the reply cannot be used, asking once more: %s", request.purpose, outcome)
-    again, second = await _call(model, _re_ask(request, reply, outcome), (*before, call))
+    again, second = await call_once(model, _re_ask(request, reply, outcome), (*before, call))
     return _read_checked(again, expected), (call, second)
 
 
@@ -111,7 +111,10 @@ def _read_checked(reply: ModelReply, expected: Expected[ReplyT]) -> ReplyT | Rep
     return value
 
 
-async def _call(model: Model, request: ModelRequest, before: tuple[ModelCall, ...]) -> tuple[ModelReply, ModelCall]:
+async def call_once(
+    model: Model, request: ModelRequest, before: tuple[ModelCall, ...] = ()
+) -> tuple[ModelReply, ModelCall]:
+    """The reply as it comes, and the call that it took. A ModelError carries the calls `before` it."""
     _log.info("%s: asking %s", request.purpose, model.name)
     started = time.monotonic()
     try:

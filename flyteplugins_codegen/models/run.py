@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from flyteplugins_codegen.models.agent import AgentSession
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.candidate import Candidate
 from flyteplugins_codegen.models.conversation import ModelCall
@@ -16,7 +17,9 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema
 from flyteplugins_codegen.models.settings import Settings
 
-ActionName = Literal["first_draft", "fresh_draft", "add_packages", "add_system_packages", "drop_tests", "repair"]
+ActionName = Literal[
+    "first_draft", "fresh_draft", "add_packages", "add_system_packages", "drop_tests", "repair", "agent"
+]
 Blame = Literal["solution", "tests", "environment"]
 
 
@@ -53,7 +56,7 @@ class Run(Value):
     """The state that goes round the loop. Small by design: messages of the calls travel beside it.
 
     `schemas` are those of the samples, and of the outputs that a constraint speaks of, by name. `stopped` says why no
-    model is asked any more, "" while one may be.
+    model is asked any more, "" while one may be. `session` is where an agent stands, by `backend="agent"`.
     """
 
     model_config = ConfigDict(protected_namespaces=())
@@ -67,3 +70,4 @@ class Run(Value):
     dropped_tests: tuple[DroppedTest, ...] = ()
     calls: tuple[ModelCall, ...] = ()
     stopped: str = ""
+    session: AgentSession | None = None

@@ -68,6 +68,10 @@ class Settings(Value):
         le=10,
         description="Solutions asked for at once, each an iteration; None: one, and three after it and two repairs",
     )
+    backend: Literal["calls", "agent"] = Field(
+        default="calls", description="calls: one question for each step; agent: the model works by tools, in turns"
+    )
+    max_turns: int = Field(default=20, ge=1, le=200, description="Turns of an agent at most, over all its candidates")
     budget: Budget = Field(default=DEFAULT_BUDGET, description="What the model calls of one run may spend")
     prices: dict[str, Price] = Field(default_factory=dict, description="Your own prices, by the model's name")
     max_sample_rows: int = Field(default=100, ge=0, description="How many rows of a sample the model sees at most")

@@ -1,0 +1,119 @@
+"""The tools: what each takes, how a model is told of it, and how its call is read. There is no shell among them."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from pydantic import BaseModel, Field, ValidationError
+
+from flyteplugins_codegen.llm.replies import Reply
+from flyteplugins_codegen.llm.schema import portable_schema
+from flyteplugins_codegen.models.agent import TESTS_FILE
+from flyteplugins_codegen.models.conversation import Tool, ToolCall
+from flyteplugins_codegen.stages.agentic.files import ToolError
+
+_DEFAULT_LINES: Final = 200
+_PACKAGES: Final = "PyPI distributions needed beyond what solution.py imports by name; holds until given anew"
+
+
+class ListFiles(Reply):
+    """List your files and the samples."""
+
+
+class ReadFile(Reply):
+    """Read lines of a file of yours, or rows of a sample as they may be shown: `samples/NAME`."""
+
+    path: str = Field(description="The name as `list` has it")
+    offset: int = Field(default=1, ge=1, description="The first line or row, counted from 1")
+    limit: int = Field(default=_DEFAULT_LINES, ge=1, le=1_000, description="How many lines or rows at most")
+
+
+class WriteFile(Reply):
+    """Write a whole file: solution.py, test_solution.py, or a scratch file."""
+
+    path: str = Field(description="A plain name, without folders")
+    content: str = Field(description="The whole file")
+
+
+class EditFile(Reply):
+    """Change one place of a file of yours."""
+
+    path: str = Field(description="The name as `list` has it")
+    search: str = Field(description="Text that occurs exactly once in the file, copied exactly")
+    replace: str = Field(default="", description="What stands in its place")
+
+
+class RunTests(Reply):
+    """Judge solution.py as it will be judged: examples, the user's tests, the samples, and test_solution.py.
+
+    With another file as `path`: run only the tests in it, and see what they print.
+    """
+
+    path: str = Field(default=TESTS_FILE, description="A file of pytest tests")
+    packages: list[str] | None = Field(default=None, description=_PACKAGES)
+
+
+class InputValue(Reply):
+    """A value for one input."""
+
+    name: str = Field(description="The input")
+    value: str = Field(description="The value as text; of a file input, the name of a file of yours")
+
+
+class RunOnSample(Reply):
+    """Run solution.py on the samples, and see what it prints and leaves."""
+
+    values: list[InputValue] = Field(default=[], description="Inputs that are to have another value than the sample")
+    packages: list[str] | None = Field(default=None, description=_PACKAGES)
+
+
+class Submit(Reply):
+    """Hand in solution.py and test_solution.py. They are judged; where that fails you are told, and go on."""
+
+    description: str = Field(description="What the script does, in one or two sentences")
+    approach: str = Field(description="How it does it, in a few sentences")
+    packages: list[str] | None = Field(default=None, description=_PACKAGES)
+    system_packages: list[str] = Field(default=[], description="Debian packages that it needs, rarely any")
+
+
+ToolArguments = ListFiles | ReadFile | WriteFile | EditFile | RunTests | RunOnSample | Submit
+_TYPES: Final[dict[str, type[ToolArguments]]] = {
+    "list": ListFiles,
+    "read": ReadFile,
+    "write": WriteFile,
+    "edit": EditFile,
+    "run_tests": RunTests,
+    "run_on_sample": RunOnSample,
+    "submit": Submit,
+}
+
+
+def _tool(name: str, arguments: type[BaseModel]) -> Tool:
+    schema = portable_schema(arguments) if arguments.model_fields else {"type": "object", "properties": {}}
+    required = [field for field, told in arguments.model_fields.items() if told.is_required()]
+    parameters = {**{key: value for key, value in schema.items() if key not in {"title", "description"}}}
+    return Tool(
+        name=name,
+        description=" ".join((arguments.__doc__ or "").split()),
+        parameters={**parameters, "required": required, "additionalProperties": False},
+    )
+
+
+TOOLS: Final = tuple(_tool(name, arguments) for name, arguments in _TYPES.items())
+
+
+def read_call(call: ToolCall) -> ToolArguments:
+    """What a call asks for. Raises ToolError that says what is wrong with it."""
+    arguments = _TYPES.get(call.name)
+    if arguments is None:
+        raise ToolError(f"there is no tool {call.name[:60]!r}; the tools are {', '.join(_TYPES)}")
+    try:
+        given = json.loads(call.arguments or "{}", strict=False)
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f"the arguments of {call.name} are no complete JSON object: {error}; call it again") from error
+    try:
+        return arguments.model_validate(given)
+    except ValidationError as error:
+        wrong = [f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()[:5]]
+        raise ToolError(f"{call.name} cannot be called so: {'; '.join(wrong)}") from error
