@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import base64
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
-from flyteplugins_codegen.environment.layers import combine, install
-from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, resolve
-from flyteplugins_codegen.environment.packages import requirements_of
+from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS
 from flyteplugins_codegen.errors import CodegenError, PackageError
 from flyteplugins_codegen.models.candidate import Candidate
-from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
+from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.report import SAMPLES_CASE, Cause, ScriptRun, SuiteOrigin, SuiteReport, TestReport
 from flyteplugins_codegen.models.request import Example
 from flyteplugins_codegen.models.run import Attempt, Run
-from flyteplugins_codegen.sandbox.contract import Limits, Sandbox
 from flyteplugins_codegen.sandbox.expectations import expect_outputs
-from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.sandbox.outputs import Output
 from flyteplugins_codegen.sandbox.python_errors import syntax_cause
 from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
 from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite
 from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests
-from flyteplugins_codegen.source.imports import third_party_names
 from flyteplugins_codegen.stages.attempts import with_changed
-from flyteplugins_codegen.stages.build import install_for_tests
+from flyteplugins_codegen.stages.benches import WORKERS, Bench, Benches
 from flyteplugins_codegen.stages.execute import with_retries
 from flyteplugins_codegen.stages.lineage import pending_attempt
 from flyteplugins_codegen.stages.outcome import count_tests
@@ -41,13 +36,10 @@ from flyteplugins_codegen.stages.remember import Shelf, remember
 from flyteplugins_codegen.stages.validate import schema_cause, schemas_text
 
 _REPORTS = Shelf("reports", ("environment", "sandbox", "source"))
-_WORKERS = 2
-_TIMEOUT_S = 120.0
-"""Wall seconds for a script or a suite while a candidate is judged, where the agent sets none."""
 
 
-def run_tests(run: Run, samples: Mapping[str, Path]) -> Run:
-    """Judge the first candidate that is not judged yet.
+def run_tests(run: Run, samples: Mapping[str, Path], benches: Benches | None = None) -> Run:
+    """Judge the first candidate that is not judged yet, on `benches` where others of the run are judged too.
 
     By the examples, the user's tests, the script on the samples, and the generated tests.
 
@@ -58,18 +50,21 @@ def run_tests(run: Run, samples: Mapping[str, Path]) -> Run:
     attempt = pending_attempt(run)
     if attempt is None:
         return run  # its environment could not be built, and that is what the report says
-    report = judge_attempt(run, attempt, samples)
+    report = judge_attempt(run, attempt, samples, benches)
     return with_changed(run, attempt.number, report=report, cause=report.causes[0] if report.causes else None)
 
 
-def judge_attempt(run: Run, attempt: Attempt, samples: Mapping[str, Path]) -> TestReport:
+def judge_attempt(
+    run: Run, attempt: Attempt, samples: Mapping[str, Path], benches: Benches | None = None
+) -> TestReport:
     """Everything that ran for one attempt. Raises as `run_tests`."""
     if attempt.environment is None:
         raise CodegenError(f"attempt {attempt.number} has no environment; build_environment comes first")
-    with stage("run tests") as note:
+    with stage("run tests") as note, ExitStack() as stack:
+        benches = benches or stack.enter_context(closing(Benches()))
         try:
             key = _key(run, attempt.candidate, attempt.environment)
-            report = remember(run.settings, _REPORTS, key, TestReport, lambda: _judge(run, attempt, samples))
+            report = remember(run.settings, _REPORTS, key, TestReport, lambda: _judge(run, attempt, samples, benches))
         except PackageError as error:
             # Of a test's import. Not remembered: the index may hold it tomorrow.
             cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
@@ -100,95 +95,57 @@ def _told(report: TestReport) -> str:
     return told if report.passed else f"{told}; {report.causes[0].kind.replace('_', ' ')}" if report.causes else told
 
 
-def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path]) -> TestReport:
-    flaw = syntax_cause(attempt.candidate.solution.code, "solution.py")
-    if flaw is not None:
-        return TestReport(build_cause=flaw)
-    with ExitStack() as stack:
-        bench = stack.enter_context(_opened(run, attempt))
-        pool = stack.enter_context(ThreadPoolExecutor(_WORKERS))
-        scripts = [pool.submit(case) for case in _script_cases(run, samples, bench)]
-        suites = [pool.submit(case) for case in _suite_cases(run, bench)]
-        return TestReport(runs=tuple(case.result() for case in scripts), suites=tuple(case.result() for case in suites))
-
-
-@dataclass(frozen=True)
-class _Bench:
-    """Where a candidate is judged: scripts see what they declare, suites also what tests need."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What is judged, where, and on what; `folder` is for the files of examples."""
 
     candidate: Candidate
-    scripts: Sandbox
-    suites: Sandbox
-    limits: Limits
+    bench: Bench
+    samples: Mapping[str, Path]
     folder: Path
 
 
-@contextmanager
-def _opened(run: Run, attempt: Attempt) -> Iterator[_Bench]:
-    settings, lock = run.settings, attempt.environment
-    assert lock is not None  # noqa: S101 - judge_attempt has looked
-    resources, defaults = settings.resources, Limits()
-    limits = Limits(
-        wall_s=settings.timeout_s or _TIMEOUT_S,
-        memory_mib=resources.memory_mib if resources else defaults.memory_mib,
-    )
-    own, runner = install_for_tests(lock)
-    # The runner's first, so that no package of a candidate's choosing stands in for one of them.
-    with_tests = combine(runner, _with_test_imports([run.request.tests, attempt.candidate.tests], lock, own))
-    with ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="codegen-examples-"))
-        # Side by side, for opening one mostly waits for the processes that mount its folders.
-        with ThreadPoolExecutor(_WORKERS) as pool:
-            scripts, suites = pool.map(
-                lambda environment: stack.enter_context(open_sandbox(settings.sandbox, environment=environment)),
-                (own, with_tests),
-            )
-        yield _Bench(attempt.candidate, scripts=scripts, suites=suites, limits=limits, folder=Path(folder))
+def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path], benches: Benches) -> TestReport:
+    assert attempt.environment is not None  # noqa: S101 - judge_attempt has looked
+    flaw = syntax_cause(attempt.candidate.solution.code, "solution.py")
+    if flaw is not None:
+        return TestReport(build_cause=flaw)
+    bench = benches.bench(run, attempt.candidate, attempt.environment)
+    with tempfile.TemporaryDirectory(prefix="codegen-examples-") as folder, ThreadPoolExecutor(WORKERS) as pool:
+        place = _Place(attempt.candidate, bench, samples, Path(folder))
+        scripts = [pool.submit(case) for case in _script_cases(run, place)]
+        suites = [pool.submit(case) for case in _suite_cases(run, place)]
+        return TestReport(runs=tuple(case.result() for case in scripts), suites=tuple(case.result() for case in suites))
 
 
-def _with_test_imports(
-    sources: Sequence[str | None], lock: EnvironmentLock, own: InstalledEnvironment
-) -> InstalledEnvironment:
-    """The solution's environment, with what its tests import beyond it."""
-    wanted = set(lock.packages)
-    for source in filter(None, sources):
-        if syntax_cause(source, "test_solution.py") is None:
-            wanted |= set(requirements_of(third_party_names(source), ()))
-    extra = wanted - set(lock.packages) - {"pytest"}
-    return install(resolve([*lock.packages, *extra], python=lock.python)) if extra else own
-
-
-def _script_cases(run: Run, samples: Mapping[str, Path], bench: _Bench) -> list[Callable[[], ScriptRun]]:
+def _script_cases(run: Run, place: _Place) -> list[Callable[[], ScriptRun]]:
     """The user's examples, then the contract run on the samples where these are all the inputs there are."""
     request = run.request
     cases = [
-        _script_case(run, samples, bench, f"example {number}", example)
-        for number, example in enumerate(request.examples, 1)
+        _script_case(run, place, f"example {number}", example) for number, example in enumerate(request.examples, 1)
     ]
-    if set(request.inputs) <= set(samples):
-        cases.append(_script_case(run, samples, bench, SAMPLES_CASE, None))
+    if set(request.inputs) <= set(place.samples):
+        cases.append(_script_case(run, place, SAMPLES_CASE, None))
     return cases
 
 
-def _script_case(
-    run: Run, samples: Mapping[str, Path], bench: _Bench, case: str, example: Example | None
-) -> Callable[[], ScriptRun]:
+def _script_case(run: Run, place: _Place, case: str, example: Example | None) -> Callable[[], ScriptRun]:
     request = run.request
-    values: dict[str, Any] = dict(samples)
+    values: dict[str, Any] = dict(place.samples)
     for name, value in (example.inputs if example else {}).items():
-        values[name] = _as_value(bench.folder / case.replace(" ", "-"), name, request.inputs[name], value)
+        values[name] = _as_value(place.folder / case.replace(" ", "-"), name, request.inputs[name], value)
     job = ScriptJob(
-        solution=bench.candidate.solution.code,
+        solution=place.candidate.solution.code,
         inputs=request.inputs,
         outputs=request.outputs,
         values=values,
         case=case,
-        limits=bench.limits,
+        limits=place.bench.limits,
         env=run.settings.env_vars,
     )
 
     def judged() -> ScriptRun:
-        ran, outputs = with_retries(lambda: run_script(bench.scripts, job), run.settings.sandbox_retries)
+        ran, outputs = with_retries(lambda: run_script(place.bench.scripts, job), run.settings.sandbox_retries)
         if ran.cause is None:
             ran = ran.model_copy(update={"cause": _schema_cause(run, outputs)})
         if ran.cause is not None or example is None:
@@ -229,11 +186,11 @@ def _content(value: JsonValue) -> bytes:
     return str(value).encode()
 
 
-def _suite_cases(run: Run, bench: _Bench) -> list[Callable[[], SuiteReport]]:
+def _suite_cases(run: Run, place: _Place) -> list[Callable[[], SuiteReport]]:
     sources: list[tuple[SuiteOrigin, str | None]] = [("user", run.request.tests)]
     if not run.settings.skip_tests:
-        sources.append(("generated", bench.candidate.tests))
-    return [_suite_case(run, bench, origin, source) for origin, source in sources if source is not None]
+        sources.append(("generated", place.candidate.tests))
+    return [_suite_case(run, place, origin, source) for origin, source in sources if source is not None]
 
 
 _ASSERTS_NOTHING = Cause(
@@ -244,15 +201,15 @@ _ASSERTS_NOTHING = Cause(
 )
 
 
-def _suite_case(run: Run, bench: _Bench, origin: SuiteOrigin, source: str) -> Callable[[], SuiteReport]:
+def _suite_case(run: Run, place: _Place, origin: SuiteOrigin, source: str) -> Callable[[], SuiteReport]:
     expected = declared_tests(source) if syntax_cause(source, "test_solution.py") is None else ()
 
     job = SuiteJob(
-        solution=bench.candidate.solution.code,
+        solution=place.candidate.solution.code,
         tests=source,
         expected=expected,
         origin=origin,
-        limits=bench.limits,
+        limits=place.bench.limits,
         env=run.settings.env_vars,
     )
 
@@ -260,7 +217,7 @@ def _suite_case(run: Run, bench: _Bench, origin: SuiteOrigin, source: str) -> Ca
         if origin == "generated" and expected and not asserts_something(source):
             return SuiteReport(origin=origin, expected=expected, cause=_ASSERTS_NOTHING)
         return with_retries(
-            lambda: run_suite(bench.suites, job),
+            lambda: run_suite(place.bench.suites, job),
             run.settings.sandbox_retries,
         )
 

@@ -1,0 +1,144 @@
+"""Where candidates are judged: two sandboxes that stay open from one candidate of a run to the next.
+
+The first candidate runs cold, which is quicker for one. Those after it, mostly repairs in the same environment, run in
+forks of an interpreter that waits with pytest imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+from flyteplugins_codegen.environment.layers import combine, install
+from flyteplugins_codegen.environment.lock import resolve
+from flyteplugins_codegen.environment.packages import requirements_of
+from flyteplugins_codegen.models.candidate import Candidate
+from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.settings import SandboxKind
+from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
+from flyteplugins_codegen.sandbox.opening import open_sandbox
+from flyteplugins_codegen.sandbox.python_errors import syntax_cause
+from flyteplugins_codegen.sandbox.warm.modules import SUITE_MODULES
+from flyteplugins_codegen.source.imports import third_party_names
+from flyteplugins_codegen.stages.build import install_for_tests
+
+WORKERS: Final = 2
+_TIMEOUT_S: Final = 120.0
+"""Wall seconds for a script or a suite while a candidate is judged, where the agent sets none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where one candidate is judged: scripts see what they declare, suites also what tests need."""
+
+    scripts: Sandbox
+    suites: Sandbox
+    limits: Limits
+
+
+@dataclass(frozen=True, slots=True)
+class _Needs:
+    """What two candidates must have in common to be judged in the same sandboxes."""
+
+    kind: SandboxKind
+    scripts: InstalledEnvironment
+    suites: InstalledEnvironment
+
+
+class Benches:
+    """Keeps the sandboxes of the newest environment; `close` ends them. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._stack = ExitStack()
+        self._needs: _Needs | None = None
+        self._opened: tuple[Sandbox, Sandbox] | None = None
+        self._older: list[ExitStack] = []
+
+    def bench(self, run: Run, candidate: Candidate, lock: EnvironmentLock) -> Bench:
+        """Where to judge the candidate, usable until `close`.
+
+        Raises PackageError, IndexUnavailableError, SandboxUnavailableError.
+        """
+        needs = _needs_of(run, candidate, lock)
+        with self._lock:
+            if self._opened is not None and needs == self._needs:
+                scripts, suites = self._opened
+                return Bench(_Warm(scripts), _Warm(suites), _limits_of(run))
+            self._older.append(self._stack)
+            self._stack = ExitStack()
+            self._opened = scripts, suites = _open_both(needs, self._stack)
+            self._needs = needs
+            return Bench(scripts, suites, _limits_of(run))
+
+    def close(self) -> None:
+        """End all sandboxes."""
+        with self._lock, ExitStack() as closing:
+            for stack in (*self._older, self._stack):
+                closing.callback(stack.close)
+            self._opened = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Warm:
+    """A sandbox whose single jobs run in warm workers too."""
+
+    sandbox: Sandbox
+
+    @property
+    def kind(self) -> str:
+        return self.sandbox.kind
+
+    def run(self, job: Job) -> Execution:
+        return self.sandbox.map([job], workers=1)[0]
+
+    def map(
+        self, jobs: Iterable[Job], *, workers: int = WORKERS, on_result: Callable[[int, Execution], None] | None = None
+    ) -> list[Execution]:
+        return self.sandbox.map(jobs, workers=workers, on_result=on_result)
+
+    def close(self) -> None:
+        self.sandbox.close()
+
+
+def _open_both(needs: _Needs, stack: ExitStack) -> tuple[Sandbox, Sandbox]:
+    """Side by side, for opening one mostly waits for the processes that mount its folders."""
+
+    def opened(environment: InstalledEnvironment, preload: Sequence[str]) -> Sandbox:
+        return stack.enter_context(open_sandbox(needs.kind, environment=environment, preload=preload))
+
+    with ThreadPoolExecutor(WORKERS) as pool:
+        suites = pool.submit(opened, needs.suites, SUITE_MODULES)
+        return opened(needs.scripts, ()), suites.result()
+
+
+def _limits_of(run: Run) -> Limits:
+    resources = run.settings.resources
+    return Limits(
+        wall_s=run.settings.timeout_s or _TIMEOUT_S,
+        memory_mib=resources.memory_mib if resources else Limits().memory_mib,
+    )
+
+
+def _needs_of(run: Run, candidate: Candidate, lock: EnvironmentLock) -> _Needs:
+    own, runner = install_for_tests(lock)
+    # The runner's first, so that no package of a candidate's choosing stands in for one of them.
+    with_tests = combine(runner, _with_test_imports([run.request.tests, candidate.tests], lock, own))
+    return _Needs(run.settings.sandbox, own, with_tests)
+
+
+def _with_test_imports(
+    sources: Sequence[str | None], lock: EnvironmentLock, own: InstalledEnvironment
+) -> InstalledEnvironment:
+    """The solution's environment, with what its tests import beyond it."""
+    wanted = set(lock.packages)
+    for source in filter(None, sources):
+        if syntax_cause(source, "test_solution.py") is None:
+            wanted |= set(requirements_of(third_party_names(source), ()))
+    extra = wanted - set(lock.packages) - {"pytest"}
+    return install(resolve([*lock.packages, *extra], python=lock.python)) if extra else own

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from flyteplugins_codegen.environment.lock import resolve
+from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.sandbox.contract import Job
+from flyteplugins_codegen.stages.benches import Benches
+
+CANDIDATE = Candidate(plan=CodePlan(description="d", approach="a"), solution=CodeSolution(code="x = 1\n"))
+RUN = Run(settings=Settings(model="openai/x"), request=Request(prompt="p"))
+HELLO = Job(command=("python", "/app/hello.py"), program={"hello.py": b"print('hello')\n"})
+
+
+@pytest.fixture
+def benches() -> Iterator[Benches]:
+    opened = Benches()
+    yield opened
+    opened.close()
+
+
+def test_the_second_candidate_of_an_environment_runs_in_warm_workers(benches: Benches) -> None:
+    first, second = (benches.bench(RUN, CANDIDATE, resolve(())) for _ in range(2))
+    ran = [sandbox.run(HELLO) for bench in (first, second) for sandbox in (bench.scripts, bench.suites)]
+    assert [execution.stdout for execution in ran] == [b"hello\n"] * 4
+    assert ["warm" in execution.isolation for execution in ran] == [False, False, True, True]
+
+
+def test_a_candidate_with_other_packages_has_sandboxes_of_its_own_and_the_older_ones_stay(benches: Benches) -> None:
+    older = benches.bench(RUN, CANDIDATE, resolve(()))
+    newer = benches.bench(RUN, CANDIDATE, resolve(("humanize",)))
+    needing = Job(command=("python", "-c", "import humanize"))
+    assert newer.scripts.run(needing).exit_code == 0
+    assert older.scripts.run(needing).exit_code == 1
+
+
+def test_packages_that_only_tests_import_are_not_there_for_scripts(benches: Benches) -> None:
+    candidate = CANDIDATE.model_copy(update={"tests": "import humanize\n"})
+    bench = benches.bench(RUN, candidate, resolve(()))
+    needing = Job(command=("python", "-c", "import humanize"))
+    assert (bench.scripts.run(needing).exit_code, bench.suites.run(needing).exit_code) == (1, 0)
