@@ -64,6 +64,8 @@ def _main_container(container: Container) -> dict[str, Any]:
             "limits": _quantities(container.resources.limits),
         },
         "securityContext": _SECURITY,
+        # So that the end of stderr, where the launcher says what is wrong, is what the task's error shows.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": _TMP, "mountPath": "/tmp"}],  # noqa: S108 - in the pod
     }
 

@@ -529,6 +529,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status, said = _run([sys.executable, declaration.solution, *values])
     if status:
         return _fail(outputs, _ending(status), status if status > 0 else 128 - status, said)
+    if os.path.lexists(outputs / _ERROR_FILE):
+        return _fail(outputs, f"the script left {_own_error(outputs / _ERROR_FILE)}", OUTPUT_ERROR)
     flaws = "\n".join(output_flaws(declaration.outputs, outputs))
     written = {name: kind for name, kind in declaration.outputs.items() if name not in declaration.inputs}
     flaws = flaws or data_flaws(declaration, written, outputs)
@@ -551,7 +553,7 @@ def data_flaws(declaration: Declaration, names: Mapping[str, str], folder: Path)
 
 def _run(command: list[str]) -> tuple[int, str]:
     """The status of the command (a signal negative) and the end of what it said on stderr, which is passed through."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_script_environment())
     tail = bytearray()
     # A descendant that outlives the script may hold the pipe: a daemon thread is waited for, and then left behind.
     reader = threading.Thread(target=_pass_through, args=(process.stderr, tail), daemon=True)
@@ -561,6 +563,15 @@ def _run(command: list[str]) -> tuple[int, str]:
     status = process.wait()
     reader.join(_DRAIN_S)
     return status, bytes(tail).decode(errors="replace").strip()
+
+
+def _script_environment() -> dict[str, str]:
+    """Where a `sitecustomize.py` lies beside this file, the script's interpreter imports it as it starts."""
+    here = Path(__file__).parent
+    if not (here / "sitecustomize.py").exists():
+        return dict(os.environ)
+    folders = filter(None, (str(here), os.environ.get("PYTHONPATH")))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
 
 
 def _pass_through(source: IO[bytes], tail: bytearray) -> None:
@@ -580,9 +591,19 @@ def _ending(status: int) -> str:
     return f"the script was ended by {name}{hint}"
 
 
+def _own_error(path: Path) -> str:
+    """What the script says in the file by which a cluster is told that a task failed."""
+    if not stat.S_ISREG(path.lstat().st_mode):
+        return f"{path}, which is no file; that name is the cluster's own"
+    with path.open("rb") as file:
+        return f"{path}, by which a task fails: {file.read(_STDERR_TAIL_BYTES).decode(errors='replace')}"
+
+
 def _fail(outputs: Path, message: str, status: int, said: str = "") -> int:
     """Tell the person by stderr and the cluster by `_ERROR`; `said` is on stderr already."""
     sys.stderr.write(f"launcher: {message}\n")
+    with contextlib.suppress(OSError):
+        (outputs / _ERROR_FILE).unlink()  # a script's pipe of that name would hold the writer for ever
     try:
         (outputs / _ERROR_FILE).write_text(f"{message}\n{said}".rstrip(), encoding="utf-8")
     except OSError as error:

@@ -349,6 +349,23 @@ def test_a_killed_script_is_told_apart_from_one_that_exits(tmp_path: Path) -> No
     assert "memory" in pod.error
 
 
+@pytest.mark.parametrize(
+    ("leaves", "told"),
+    [("open(path, 'w').write('gone')", "gone"), ("os.mkfifo(path)", "no file")],
+    ids=["file", "pipe"],
+)
+@pytest.mark.parametrize("status", [0, 7])
+def test_an_error_file_of_the_script_s_own_fails_the_task_and_holds_up_nobody(
+    tmp_path: Path, leaves: str, told: str, status: int
+) -> None:
+    pod = Pod(
+        tmp_path,
+        f"import os, sys; path = os.environ['FLYTE_CODEGEN_OUTPUTS'] + '/_ERROR'; {leaves}; sys.exit({status})",
+    )
+    assert pod.launch({}, {}).returncode == (status or launcher.OUTPUT_ERROR)
+    assert (told if status == 0 else "exit status 7") in pod.error
+
+
 def test_outputs_that_break_the_rules_fail_the_task_each_with_its_remedy(tmp_path: Path) -> None:
     pod = Pod(tmp_path, "import os; open(os.environ['FLYTE_CODEGEN_OUTPUTS'] + '/n', 'w').write('3.0')")
     finished = pod.launch({}, {"n": "int", "monthly": "file"})
