@@ -54,7 +54,10 @@ class Cause(Value):
 
 
 class ScriptRun(Value):
-    """One run of the script: on the samples (`case=SAMPLES_CASE`) or on an example (`case="example 1"`)."""
+    """One run of the script: on the samples (`case=SAMPLES_CASE`) or on an example (`case="example 1"`).
+
+    `variables` are those of its functions when it ended by an exception, a line for each function.
+    """
 
     case: str
     judged_by: JudgedBy = "values"
@@ -62,6 +65,7 @@ class ScriptRun(Value):
     exit_code: int | None = None
     stdout: str = ""
     stderr: str = ""
+    variables: str = ""
     outputs: dict[str, JsonValue] = Field(default_factory=dict)
     cause: Cause | None = None
     wall_s: float = 0.0
@@ -74,7 +78,10 @@ class ScriptRun(Value):
 
 
 class TestOutcome(Value):
-    """One test. `message` is the assertion or exception, `traceback` its lines in the solution and the test."""
+    """One test. `message` is the assertion or exception, `traceback` its lines in the solution and the test.
+
+    `variables` are those of the solution's functions when it failed, a line for each function.
+    """
 
     __test__ = False
 
@@ -82,6 +89,7 @@ class TestOutcome(Value):
     outcome: Outcome
     message: str = ""
     traceback: str = ""
+    variables: str = ""
     duration_s: float = 0.0
 
 

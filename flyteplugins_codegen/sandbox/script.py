@@ -9,7 +9,7 @@ import os
 import re
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,13 +18,14 @@ from flyteplugins_codegen.models.interface import TypeName
 from flyteplugins_codegen.models.report import Cause, ScriptRun
 from flyteplugins_codegen.sandbox import launcher
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
-from flyteplugins_codegen.sandbox.failure_text import decoded
+from flyteplugins_codegen.sandbox.failure_text import decoded, failure_text
 from flyteplugins_codegen.sandbox.limit_causes import limit_cause
 from flyteplugins_codegen.sandbox.outputs import Output
 from flyteplugins_codegen.sandbox.python_errors import exception_cause, syntax_cause
 from flyteplugins_codegen.sandbox.script_outputs import output_cause, summarise_outputs
 from flyteplugins_codegen.sandbox.signal_names import signal_name
 from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
+from flyteplugins_codegen.sandbox.suites.suite_runner import variables
 
 _FOUND_THERE: Final = re.compile(r"^(?:launcher: )?output .*; found there: ('.*)$", re.MULTILINE)
 
@@ -33,7 +34,8 @@ _FOUND_THERE: Final = re.compile(r"^(?:launcher: )?output .*; found there: ('.*)
 class ScriptJob:
     """One run of a script: its text, its interface, and a Python value for each input.
 
-    A folder is given as a path, a file as a path or as its content in bytes.
+    A folder is given as a path, a file as a path or as its content in bytes. `tells_variables`: where it ends by an
+    exception, the values of its variables are reported.
     """
 
     solution: str
@@ -43,6 +45,7 @@ class ScriptJob:
     case: str = "samples"
     limits: Limits = field(default_factory=Limits)
     env: Mapping[str, str] = field(default_factory=dict)
+    tells_variables: bool = False
 
 
 def run_script(sandbox: Sandbox, job: ScriptJob) -> tuple[ScriptRun, Mapping[str, Output]]:
@@ -102,7 +105,11 @@ def _sandboxed(job: ScriptJob, inputs: Mapping[str, Path | bytes]) -> Job:
     return Job(
         command=launcher.command_line(job.inputs, job.outputs),
         inputs=inputs,
-        program={"launcher.py": Path(launcher.__file__), "solution.py": job.solution.encode()},
+        program={
+            "launcher.py": Path(launcher.__file__),
+            "solution.py": job.solution.encode(),
+            **({"sitecustomize.py": Path(variables.__file__)} if job.tells_variables else {}),
+        },
         outputs=tuple(job.outputs),
         env={**STEADY_ENVIRONMENT, **job.env},
         limits=job.limits,
@@ -110,6 +117,7 @@ def _sandboxed(job: ScriptJob, inputs: Mapping[str, Path | bytes]) -> Job:
 
 
 def _report(job: ScriptJob, execution: Execution) -> ScriptRun:
+    execution, told = _without_variables(execution)
     stderr = decoded(execution.stderr, execution.stderr_cut)
     return ScriptRun(
         case=job.case,
@@ -117,11 +125,21 @@ def _report(job: ScriptJob, execution: Execution) -> ScriptRun:
         exit_code=execution.exit_code,
         stdout=decoded(execution.stdout, execution.stdout_cut),
         stderr=stderr,
+        variables=told,
         outputs=summarise_outputs(execution.outputs, job.outputs),
         cause=limit_cause(execution, job.limits) or _cause(job, execution, stderr),
         wall_s=execution.wall_s,
         isolation=execution.isolation,
     )
+
+
+def _without_variables(execution: Execution) -> tuple[Execution, str]:
+    """The execution with what the script itself said, and the variables that were told after that."""
+    mark = variables.MARK.encode()
+    lines = execution.stderr.splitlines(keepends=True)
+    told = b"".join(line.removeprefix(mark) for line in lines if line.startswith(mark))
+    said = b"".join(line for line in lines if not line.startswith(mark))
+    return replace(execution, stderr=said) if told else execution, failure_text(told.decode(errors="replace"))
 
 
 def _cause(job: ScriptJob, execution: Execution, stderr: str) -> Cause | None:

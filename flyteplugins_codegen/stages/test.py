@@ -142,6 +142,7 @@ def _script_case(run: Run, place: _Place, case: str, example: Example | None) ->
         case=case,
         limits=place.bench.limits,
         env=run.settings.env_vars,
+        tells_variables=True,
     )
 
     def judged() -> ScriptRun:

@@ -112,6 +112,7 @@ def _outcome(name: str, record: Mapping[str, Any]) -> TestOutcome:
         outcome=cast("Outcome", outcome) if outcome in _OUTCOMES else "error",
         message=failure_text(str(record.get("message", ""))),
         traceback=failure_text(str(record.get("traceback", ""))),
+        variables=failure_text(str(record.get("variables", ""))),
         duration_s=float(record.get("seconds", 0.0)),
     )
 

@@ -34,8 +34,8 @@ APP = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  -- pat
 FULL_NAME = "flyteplugins_codegen.sandbox.suites.suite_runner"  # by which the parts import each other
 # In the order in which they import each other.
 PARTS = (
-    *("relay", "sealing", "told", "callers", "decoys", "equality", "rewriting", "calls", "note", "watch", "guards"),
-    *("plugin", "judged"),
+    *("relay", "sealing", "variables", "told", "callers", "decoys", "equality", "rewriting", "calls", "note", "watch"),
+    *("guards", "plugin", "judged"),
 )
 SET_DUMPABLE = 4  # prctl(2)
 CHANNEL, READY = 200, 201  # beyond what the judged process closes

@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+LONG_TEXTS = ("message", "traceback", "variables")
 MAX_TEXT_CHARS = 8_000
 MAX_RELAYED_CHARS = 600_000
-MAX_LINE_BYTES = 10 * (2 * MAX_TEXT_CHARS + 4_000)  # a character is escaped by at most 10 bytes
+MAX_LINE_BYTES = 10 * (len(LONG_TEXTS) * MAX_TEXT_CHARS + 4_000)  # a character is escaped by at most 10 bytes
 MAX_FORGED = 3
 MAX_KEPT_OUTPUT_BYTES = 16_384
 PATIENCE_S = 0.1
@@ -100,7 +101,7 @@ class Relay:
 
         text = json.dumps(record)
         if len(text) > self._left:
-            text = json.dumps({key: value for key, value in record.items() if key not in ("message", "traceback")})
+            text = json.dumps({key: value for key, value in record.items() if key not in LONG_TEXTS})
         self._left -= len(text)
         sys.stdout.write(f"{self._nonce} {text}\n")
         sys.stdout.flush()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import traceback
 
+from flyteplugins_codegen.sandbox.suites.suite_runner.variables import variables_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -19,14 +21,16 @@ _format_only: Final = traceback.format_exception_only
 
 
 def describer(sources: Mapping[str, list[str]]) -> Describe:
-    """What tells an exception: its type, its message, its lines in the given files, and the module that it misses."""
+    """What tells an exception: its type, its message, its lines in the given files, variables, the module it misses."""
 
     def describe(error: BaseException) -> Told:
         """Never raises, whatever the exception's own methods do."""
         name = type(error).__name__
         missing = _text(lambda: error.name or "", "") if isinstance(error, ModuleNotFoundError) else ""
         message = _text(lambda: _message(error), name)
-        return ("type", name, "missing", missing, "message", message, "traceback", _traceback(error, sources))
+        variables = _text(lambda: variables_of(error), "")
+        told = ("type", name, "missing", missing, "variables", variables)
+        return (*told, "message", message, "traceback", _traceback(error, sources))
 
     return describe
 

@@ -1,0 +1,121 @@
+"""The values that a solution's variables had when it failed, as short text.
+
+A part of the suite's runner; beside a script this same file is its interpreter's `sitecustomize`, and tells on stderr.
+Only values of builtin types and of well-known libraries are written out: what a solution's own class calls its text is
+code of the solution's, and is not asked for.
+"""
+
+from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import FrameType, TracebackType
+    from typing import Any, Final
+
+MARK: Final = "variables when it failed: "
+MAX_VARIABLES: Final = 8
+MAX_FRAMES: Final = 3
+MAX_VALUE_CHARS: Final = 120
+_MAX_ITEMS: Final = 5
+_MAX_DEPTH: Final = 2
+_MAX_INT_BITS: Final = 1_000
+_TEXTS: Final = (str, bytes)
+_PLAIN: Final = (int, float, bool, complex, type(None))
+_LIBRARIES: Final = frozenset(
+    ("array", "collections", "datetime", "decimal", "fractions", "numpy", "pandas", "pathlib", "polars", "uuid")
+)
+_BRACKETS: Final = {list: "[]", tuple: "()", set: "{}", frozenset: "{}"}
+
+
+def variables_of(error: BaseException, file_name: str = "solution.py") -> str:
+    """A line for each of the innermost frames of that file, with its variables; "" where none has any."""
+    lines: list[str] = []
+    left = MAX_VARIABLES
+    for frame, line_number in _frames(error.__traceback__, file_name):
+        shown = [f"{name} = {_shortened(_shown(value))}" for name, value in _variables(frame)[:left]]
+        left -= len(shown)
+        if shown:
+            lines.append(f"in {frame.f_code.co_name}, line {line_number}: {'; '.join(shown)}")
+    return "\n".join(lines)
+
+
+def _frames(step: TracebackType | None, file_name: str) -> list[tuple[FrameType, int]]:
+    """The innermost first. The module's own is left out where there is another: its names are everything imported."""
+    found = []
+    while step is not None:
+        if step.tb_frame.f_code.co_filename.rpartition("/")[2] == file_name:
+            found.append((step.tb_frame, step.tb_lineno))
+        step = step.tb_next
+    found.reverse()
+    inner = [each for each in found if each[0].f_code.co_name != "<module>"]
+    return (inner or found)[:MAX_FRAMES]
+
+
+def _variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """Without functions, classes, modules and the like, which say nothing of the data."""
+    return [
+        (name, value)
+        for name, value in dict(frame.f_locals).items()
+        if not name.startswith(("__", "@")) and not callable(value) and type(value).__name__ != "module"
+    ]
+
+
+def _shown(value: Any, depth: int = 0) -> str:
+    try:
+        return _text(value, depth)
+    except BaseException:  # noqa: BLE001  -- a library's text of a value that a solution has broken
+        return f"<{type(value).__name__}>"
+
+
+def _text(value: Any, depth: int) -> str:
+    kind = type(value)
+    if kind is dict:
+        pairs = (f"{_shown(key, depth + 1)}: {_shown(item, depth + 1)}" for key, item in value.items())
+        return "{" + _items(pairs, len(value), depth) + "}"
+    if kind in _BRACKETS:
+        left, right = _BRACKETS[kind]
+        return left + _items((_shown(item, depth + 1) for item in value), len(value), depth) + right
+    return _single(value, kind)
+
+
+def _single(value: Any, kind: type) -> str:
+    if kind in _TEXTS:
+        return repr(value[:MAX_VALUE_CHARS]) + ("..." if len(value) > MAX_VALUE_CHARS else "")
+    if kind is int and value.bit_length() > _MAX_INT_BITS:
+        return f"<int of {value.bit_length()} bits>"
+    if kind in _PLAIN:
+        return repr(value)
+    if kind.__module__.partition(".")[0] in _LIBRARIES:
+        return " ".join(repr(value).split())
+    return f"<{kind.__name__}>"
+
+
+def _items(items: Iterable[str], count: int, depth: int) -> str:
+    if count and depth >= _MAX_DEPTH:
+        return "..."
+    shown = ", ".join(_first(items))
+    return f"{shown}, ... {count} in all" if count > _MAX_ITEMS else shown
+
+
+def _first(items: Iterable[str]) -> Iterator[str]:
+    for number, item in enumerate(items):
+        if number == _MAX_ITEMS:
+            return
+        yield item
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}..."
+
+
+def _tell(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    sys.__excepthook__(kind, error, traceback)
+    for line in variables_of(error).splitlines():
+        sys.stderr.write(f"{MARK}{line}\n")
+
+
+if __name__ == "sitecustomize":
+    sys.excepthook = _tell
