@@ -17,7 +17,7 @@ from flyteplugins_codegen.evaluation.problems.plus_inputs import plus_inputs
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem
 from flyteplugins_codegen.models.settings import SandboxKind
 
-# By the entry points of the problems that have more than one right answer; see `plus_check.RULES`.
+# By the entry points of the problems that have more than one right answer; see `sandbox.values.recorded.RULES`.
 _MBPP_RULES: Final = {
     "are_equivalent": "any",
     "sum_div": "same_or_nothing",

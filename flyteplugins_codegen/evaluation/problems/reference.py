@@ -39,7 +39,8 @@ def main() -> None:
 def answer_all(file: BinaryIO, function: Callable[..., Any], calls: list[bytes], *, presence: bool) -> None:
     """Write what each call gives, until one fails."""
     for call in calls:
-        value = function(*plain_data.Reader(refuse, []).value(plain_data.read_text(call)))
+        args, kwargs = plain_data.Reader(refuse, []).call(plain_data.read_text(call))
+        value = function(*args, **kwargs)
         told = value is not None if presence else value
         try:
             tell(file, ["value", plain_data.Writer(refuse, [], exactly=False).tree(told)])

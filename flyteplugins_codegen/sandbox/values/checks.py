@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.sandbox.values.plain_data import NotPlainError, Writer, write_text
+from flyteplugins_codegen.sandbox.values.plain_data import NotPlainError, Writer, write_call, write_text
 
 if TYPE_CHECKING:
     from flyteplugins_codegen.sandbox.values.plain_data import Tree
@@ -115,14 +115,15 @@ def _told(checks: Checks) -> Tree:
     return [[["context", checks.context], ["checks", checks.setup], *cases], None]
 
 
-def _told_pair(number: int, pair: Pair) -> Tree:
+def _told_pair(number: int, pair: Pair) -> list[str]:
+    """Both as texts, which the judge passes on, or compares, as they are."""
     try:
         # Each by itself: what a call changes in its arguments must not be what is expected of it.
-        return [
-            Writer(_refuse, [], exactly=True).tree(part) for part in ((pair.args, dict(pair.kwargs)), pair.expected)
-        ]
+        given = write_call(pair.args, dict(pair.kwargs), _refuse)
+        expected = write_text(Writer(_refuse, [], exactly=True).tree(pair.expected))
     except NotPlainError as error:
         raise RequestError(f"pair {number} holds what is no plain data: {error}; judge it by a suite") from None
+    return [given.decode(), expected.decode()]
 
 
 def _refuse(value: Any) -> Tree:

@@ -6,6 +6,9 @@ The judge asks, one question at a time, `[token, act, ...]`; the judged process 
 `[token, "raised", ...]`. Before it answers it may ask back, `[token, "ask", act, ...]`, for functions and iterators of
 the check's that it was given, and is answered in the same way. What is no plain data stays where it is and is told by
 a number: `["object", number, role, class]` by its owner, `["yours", number]` by the other side.
+
+One question is answered more than once: `[token, "calls", number, ...]` holds the arguments of many calls, and each is
+answered by `[token, place, goes_on, "value", ...]` as it ends, until one does not go on; see `calls.py`.
 """
 
 from __future__ import annotations
@@ -41,10 +44,14 @@ class Link:
     def __init__(self, reading: int, writing: int) -> None:
         self._reading, self._writing = reading, writing
         self._read, self._write = os.read, os.write  # kept, whatever the solution makes of `os`
+        self._waiting = bytearray()  # what has been read, and belongs to no message yet
 
     def send(self, message: Tree) -> None:
         """Write a message. Raises ClosedError, and TooMuchError for one that is too long."""
-        text = plain_data.write_text(message)
+        self.send_text(plain_data.write_text(message))
+
+    def send_text(self, text: bytes) -> None:
+        """Write the text of a message. Raises ClosedError."""
         data = len(text).to_bytes(SIZE_BYTES, "big") + text
         try:
             written = self._write(self._writing, data)
@@ -55,19 +62,33 @@ class Link:
 
     def receive(self) -> Tree:
         """Read a message. Raises ClosedError, and MalformedError for anything but just one."""
-        data, size = bytearray(), SIZE_BYTES
-        while len(data) < size:
+        text = self.receive_text()
+        self.require_silence()
+        return plain_data.read_text(text)
+
+    def receive_text(self) -> bytes:
+        """Read the text of a message that others may follow. Raises ClosedError, and MalformedError for a long one."""
+        waiting = self._waiting
+        while len(waiting) < (size := _announced(waiting)):
+            if size > SIZE_BYTES + plain_data.MAX_BYTES:
+                raise plain_data.MalformedError(f"a message of {size} bytes")
             chunk = self._read(self._reading, CHUNK_BYTES)
             if not chunk:
                 raise ClosedError
-            data += chunk
-            if len(data) >= SIZE_BYTES:
-                size = SIZE_BYTES + int.from_bytes(data[:SIZE_BYTES], "big")
-            if max(size, len(data)) > SIZE_BYTES + plain_data.MAX_BYTES:
-                raise plain_data.MalformedError(f"a message of {max(size, len(data))} bytes")
-        if len(data) > size:
+            waiting += chunk
+        text = bytes(waiting[SIZE_BYTES:size])
+        del waiting[:size]
+        return text
+
+    def require_silence(self) -> None:
+        """Raise MalformedError where more has been read than was asked for."""
+        if self._waiting:
             raise plain_data.MalformedError("it said more than it was asked")
-        return plain_data.read_text(bytes(data[SIZE_BYTES:]))
+
+
+def _announced(data: bytearray) -> int:
+    """The size of what these are the first bytes of, as far as they tell."""
+    return SIZE_BYTES + int.from_bytes(data[:SIZE_BYTES], "big") if len(data) >= SIZE_BYTES else SIZE_BYTES
 
 
 class Peer:

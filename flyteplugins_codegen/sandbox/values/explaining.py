@@ -74,15 +74,25 @@ def call_text(asked: Asked) -> str:
     """A call as Python writes it, with its arguments as they were before it; the import of the solution as that."""
     if asked.is_import:
         return "importing the solution"
-    args, kwargs = _values(*asked.given)
+    args, kwargs = _arguments(asked, plain_data.Reader(Elsewhere, []))
     given = [shown(arg) for arg in args] + [f"{name}={shown(value)}" for name, value in kwargs.items()]
     return f"{asked.name}({', '.join(given)})"
 
 
-def _values(*trees: Tree) -> list[Any]:
-    """Values that were told one after the other."""
+def _arguments(asked: Asked, reader: plain_data.Reader) -> tuple[list[Any], dict[str, Any]]:
+    """Those by position and by name, as they were told."""
+    if isinstance(asked.given, bytes):
+        return reader.call(plain_data.read_text(asked.given))
+    args, kwargs = (reader.value(tree) for tree in asked.given)
+    return args, kwargs
+
+
+def _result(asked: Asked) -> Any:
+    """What was answered; its tree goes on with the numbers of the arguments', unless those were told with others."""
     reader = plain_data.Reader(Elsewhere, [])
-    return [reader.value(tree) for tree in trees]
+    if not isinstance(asked.given, bytes):
+        _arguments(asked, reader)
+    return reader.value(asked.result)
 
 
 class Elsewhere:
@@ -109,11 +119,9 @@ def _wrong(error: BaseException | None, asked: Asked | None, steps: list[Step]) 
 
 
 def _outcome(asked: Asked) -> str:
-    return (
-        f"raised {asked.raised}: {asked.text}"
-        if asked.raised
-        else f"returned {shown(_values(*asked.given, asked.result)[2])}"
-    )
+    if asked.raised:
+        return f"raised {asked.raised}: {asked.text}"
+    return f"returned {shown(_result(asked))}"
 
 
 def _steps(error: BaseException | None, sources: dict[str, str]) -> list[Step]:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from flyteplugins_codegen.sandbox.values.exchange import ClosedError, Link, Peer, make_error, tell_error
     from flyteplugins_codegen.sandbox.values.own_process import OPEN_MEMORY, change_process
-    from flyteplugins_codegen.sandbox.values.plain_data import NotPlainError, Tree, Writer
+    from flyteplugins_codegen.sandbox.values.plain_data import NotPlainError, Reader, Tree, Writer
 else:
     from exchange import ClosedError, Link, Peer, make_error, tell_error
     from own_process import OPEN_MEMORY, change_process
-    from plain_data import NotPlainError, Writer
+    from plain_data import NotPlainError, Reader, Writer
 
 SOLUTION = "solution.py"
 MAX_FRAMES = 16
@@ -101,16 +101,35 @@ class Judged(Peer):
 
     def _take_turn(self, token: str, act: str, *rest: Tree) -> None:
         outer, self._token = self._token, token
+        if act == "calls":
+            self._take_calls(*rest)
+        else:
+            self._send((token,), self._answered(self.answer, act, *rest))
+        self._token = outer
+
+    def _take_calls(self, number: int, *given: Tree) -> None:
+        """Call something again and again; no more once it gives an object, for which there may be questions."""
+        for place, tree in enumerate(given):
+            known = len(self._ours)
+            answer = self._answered(self._result, self._ours[number], tree)
+            goes_on = len(self._ours) == known
+            self._send((self._token, place, goes_on), answer)
+            if not goes_on:
+                return
+
+    def _result(self, function: Any, given: Tree) -> list[Tree]:
+        args, kwargs = Reader(self.find, []).call(given)
+        return [self.plain(function(*args, **kwargs))]
+
+    def _answered(self, answer: Callable[..., list[Tree]], *rest: Any) -> list[Tree]:
+        """What becomes of a question."""
         try:
-            answer = ["value", *self.answer(act, *rest)]
+            return ["value", *answer(*rest)]
         except NotPlainError as error:
-            answer = ["failed", str(error)]
+            return ["failed", str(error)]
         except BaseException as error:  # noqa: BLE001  -- SystemExit is an answer like any other
             missing = getattr(error, "name", None) if type(error) is ModuleNotFoundError else None
-            answer = ["raised", *tell_error(error), self._traceback(error), str(missing or "")]
-        self._token = outer
-        self._show_prints()
-        self._send(token, answer)
+            return ["raised", *tell_error(error), self._traceback(error), str(missing or "")]
 
     def _show_prints(self) -> None:
         try:  # noqa: SIM105 - contextlib would cost each start 3 ms
@@ -118,11 +137,12 @@ class Judged(Peer):
         except (ValueError, OSError):  # the solution has closed it
             pass
 
-    def _send(self, token: str, answer: list[Tree]) -> None:
+    def _send(self, head: tuple[Tree, ...], answer: list[Tree]) -> None:
+        self._show_prints()
         try:
-            self.link.send([token, *answer])
+            self.link.send([*head, *answer])
         except NotPlainError as error:
-            self.link.send([token, "failed", str(error)])
+            self.link.send([*head, "failed", str(error)])
 
     def _load(self, source: str, entry_point: str) -> list[Tree]:
         """Run the solution as a module: the names that it defines, and its entry point, None where there is none."""

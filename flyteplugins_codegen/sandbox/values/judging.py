@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeAlias
 
     from flyteplugins_codegen.sandbox.values import comparison, exchange, explaining, judged, numpy_truth, plain_data
+    from flyteplugins_codegen.sandbox.values.calls import Call
     from flyteplugins_codegen.sandbox.values.plain_data import Tree
     from flyteplugins_codegen.sandbox.values.stand_ins import KILL, Fault, Judge
 
@@ -240,17 +241,20 @@ class Plan:
 
 
 def _pair_cases(
-    peer: Judge, candidate: Callable[..., Any], pairs: list[tuple[Tree, Tree]], rule: comparison.Rule
+    peer: Judge, candidate: Callable[..., Any], pairs: list[tuple[str, str]], rule: comparison.Rule
 ) -> Iterator[Case]:
-    def run(given: Tree, expected: Tree) -> None:
-        args, kwargs = _plain(given)
-        wanted = _plain(expected)  # read by itself: what a call changes in its arguments must not reach it
-        differing = comparison.difference(candidate(*args, **kwargs), wanted, rule)
+    def run(call: Call) -> None:
+        is_as_wanted, found = call.result()
+        if is_as_wanted:
+            return
+        wanted = _plain(plain_data.read_text(call.wanted))
+        differing = comparison.difference(found, wanted, rule)
         if differing is not None and peer.last is not None:
             raise explaining.wrong_pair(peer.last, wanted, differing)
 
-    for number, pair in enumerate(pairs, 1):
-        yield f"pair {number}", _bound(run, *pair)
+    cases = ((given.encode("ascii"), expected.encode("ascii")) for given, expected in pairs)
+    for number, call in enumerate(candidate.in_turn(cases), 1):  # type: ignore[attr-defined]  # a stub has it
+        yield f"pair {number}", _bound(run, call)
 
 
 def _bound(function: Callable[..., None], *args: Any) -> Callable[[], None]:

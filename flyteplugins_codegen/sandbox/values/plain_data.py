@@ -39,6 +39,7 @@ MANY = 8
 LARGEST_INT = 1 << 63  # larger ones are written in hexadecimal: linear in time, and never too long to be read
 CONSTANTS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 SCALARS = frozenset((type(None), bool, float))
+BARE, BARE_KINDS = "bare", SCALARS | {int, str, list}
 BASES = (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset)
 BUILTIN_CLASSES = {name: kind for name, kind in vars(builtins).items() if isinstance(kind, type)}
 NUMPY_KINDS = "biufcSUMm"
@@ -377,6 +378,29 @@ def _text_tree(value: str) -> Tree:
     return value
 
 
+def write_call(args: Sequence[Any], kwargs: dict[str, Any], tell: Callable[[Any], Tree]) -> bytes:
+    """The text of a call's arguments, as `read_call` takes them. Raises NotPlainError.
+
+    Most calls hold nothing but what JSON makes anew by itself, which is much quicker than this module is.
+    """
+    if not kwargs and _is_bare(args, set(), 0):
+        return write_text([BARE, *args])
+    return write_text(Writer(tell, [], exactly=True).tree((list(args), kwargs)))
+
+
+def _is_bare(values: Values, lists: set[int], depth: int) -> bool:
+    """Whether there are only scalars and lists, each list in one place."""
+    if depth > MAX_DEPTH or id(values) in lists:
+        return False
+    lists.add(id(values))
+    kinds = set(map(type, values))
+    if not kinds <= BARE_KINDS:
+        return False
+    if int in kinds and any(type(each) is int and not -LARGEST_INT < each < LARGEST_INT for each in values):
+        return False
+    return list not in kinds or all(_is_bare(each, lists, depth + 1) for each in values if type(each) is list)
+
+
 def _as_base(value: Any, base: type) -> Any:
     """The value of the built-in below a subclass, whatever the subclass overrides."""
     if base is complex:
@@ -409,6 +433,13 @@ class Reader:
             raise
         except Exception as error:  # noqa: BLE001  -- the types say no to what they cannot be made of, each in its way
             raise MalformedError(f"it is no plain data: {type(error).__name__}") from None
+
+    def call(self, tree: Tree) -> tuple[list[Any], dict[str, Any]]:
+        """A call's arguments by position and by name, from what `write_call` wrote. Raises MalformedError."""
+        if tree[0] == BARE:
+            return tree[1:], {}
+        args, kwargs = self.value(tree)
+        return args, kwargs
 
     def refill(self, number: int, trees: Values) -> None:
         """Give a numbered value its new contents. Raises MalformedError."""

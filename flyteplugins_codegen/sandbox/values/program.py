@@ -22,6 +22,8 @@ _NAMES: Final = (
     "explaining",
     "judged",
     "numpy_truth",
+    "calls",
+    "recorded",
     "stand_ins",
     "judging",
     "turns",

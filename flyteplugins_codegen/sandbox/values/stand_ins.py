@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeAlias
 
     from flyteplugins_codegen.sandbox.values import exchange, numpy_truth, plain_data
+    from flyteplugins_codegen.sandbox.values.calls import calls_of
     from flyteplugins_codegen.sandbox.values.exchange import Given
     from flyteplugins_codegen.sandbox.values.plain_data import Tree
 
@@ -27,6 +28,7 @@ else:
     import exchange
     import numpy_truth
     import plain_data
+    from calls import calls_of
 
 TOKEN_BYTES = 8
 KILL, CPU_TIME_IS_UP = 9, 24  # SIGKILL, and SIGXCPU on x86 and Arm
@@ -54,9 +56,12 @@ class Ended(BaseException):
 
 
 class Asked:
-    """A call that the judged process was asked for, and what became of it."""
+    """A call that the judged process was asked for, and what became of it.
 
-    def __init__(self, name: str, given: list[Tree], *, is_import: bool) -> None:
+    `given` are the trees of the arguments by position and by name, or the text of one that was told with others.
+    """
+
+    def __init__(self, name: str, given: list[Tree] | bytes, *, is_import: bool) -> None:
         self.name, self.given, self.is_import = name, given, is_import
         self.result: Tree = None
         self.is_answered = False
@@ -103,6 +108,7 @@ class Judge(exchange.Peer):
             return self.call("call", number, (args, kwargs))
 
         candidate.__name__ = candidate.__qualname__ = name
+        candidate.in_turn = lambda cases: calls_of(self, number, cases)  # type: ignore[attr-defined]  # a function has
         self._names[number] = name
         self._theirs[id(candidate)] = (number, candidate)
         return candidate
@@ -128,9 +134,55 @@ class Judge(exchange.Peer):
         except exchange.ClosedError:
             raise self.over(*self._death()) from None
         except plain_data.MalformedError as error:
-            raise self.over(_FORGED, f"the solution's process did not just answer: {error}") from None
+            raise self._unanswered(error) from None
         self.calls += act == "call"
-        return self._taken(asked, kind, rest)
+        return self.taken(asked, kind, rest)
+
+    def note_call(self, number: int, given: bytes) -> Asked:
+        """Take down that the next answer is that to a call with these arguments. Raises Ended."""
+        if self.ended:
+            raise Ended
+        self.last = Asked(self._names[number], given, is_import=False)
+        self.calls += 1
+        return self.last
+
+    def tell_calls(self, number: int, given: list[bytes]) -> bytes:
+        """Tell the arguments of calls; the token of their answers. Raises Ended, and Refused for what is too long."""
+        if sum(map(len, given)) > plain_data.MAX_BYTES:
+            raise self.refused("test_failed", "the check passes too much")
+        token = os.urandom(TOKEN_BYTES).hex().encode()
+        try:
+            self.link.send_text(b'["%b","calls",%d,%b]' % (token, number, b",".join(given)))
+        except exchange.ClosedError:
+            raise self.over(*self._death()) from None
+        return token
+
+    def next_answer(self, *, is_last: bool) -> bytes:
+        """The text of the next answer to one of these calls. Raises Ended."""
+        try:
+            answer = self.link.receive_text()
+            if is_last:
+                self.link.require_silence()
+        except exchange.ClosedError:
+            raise self.over(*self._death()) from None
+        except plain_data.MalformedError as error:
+            raise self._unanswered(error) from None
+        return answer
+
+    def read_answer(self, answer: bytes, token: str, place: int) -> tuple[bool, str, list[Tree]]:
+        """Of such an answer whether others follow, its kind, and what it holds. Raises Ended."""
+        try:
+            match plain_data.read_text(answer):
+                case [told, number, bool(goes_on), kind, *rest] if [told, number] == [token, place]:
+                    if not goes_on:
+                        self.link.require_silence()
+                    return goes_on, kind, rest
+        except plain_data.MalformedError as error:
+            raise self._unanswered(error) from None
+        raise self._unanswered(plain_data.MalformedError("it answered what it was not asked"))
+
+    def _unanswered(self, error: plain_data.MalformedError) -> Ended:
+        return self.over(_FORGED, f"the solution's process did not just answer: {error}")
 
     def _answer_to(self, token: str) -> list[Tree]:
         while True:
@@ -150,7 +202,8 @@ class Judge(exchange.Peer):
         except Exception as error:  # noqa: BLE001 - a function of the check's raised it: the solution's to handle
             return ["raised", *exchange.tell_error(error)]
 
-    def _taken(self, asked: Asked, kind: str, rest: list[Tree]) -> list[Tree]:
+    def taken(self, asked: Asked, kind: str, rest: list[Tree]) -> list[Tree]:
+        """What an answer brought. Raises what the solution raised, Refused, and Ended."""
         asked.is_answered = True
         if kind == "value" and rest:
             asked.result = rest[0]

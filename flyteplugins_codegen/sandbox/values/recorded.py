@@ -1,14 +1,16 @@
-"""The check of a problem of HumanEval+ or MBPP+: every call's value against that of the canonical solution.
+"""Holds a solution against recorded calls: what each gives, against what the canonical solution gave.
 
-Standard library only; its text becomes the tests of a problem and runs inside the sandbox, in the judge, followed by
-`check = Cases(...).check`. How close values must be is the rule of evalplus 0.3.1: equal, or, for floats, within
-`tolerance` and a relative 1e-7 (that of `numpy.allclose`), with a rule of its own for each of the few problems that
-have several right answers. Unlike there, NaN equals NaN, as otherwise a canonical solution fails itself.
+A part of the program that judges by values: standard library only, it runs inside the sandbox, in the judge. The tests
+of a problem of HumanEval+ or MBPP+ are `check = Cases(...).check`. How close values must be is the rule of evalplus
+0.3.1: equal, or, for floats, within `tolerance` and a relative 1e-7 (that of `numpy.allclose`), with a rule of its own
+for each of the few problems that have several right answers. Unlike there, NaN equals NaN, as otherwise a canonical
+solution fails itself.
 """
 
 from __future__ import annotations
 
-import sys
+from binascii import a2b_base64
+from zlib import decompress
 
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
 if TYPE_CHECKING:
@@ -17,10 +19,8 @@ if TYPE_CHECKING:
 
     from flyteplugins_codegen.sandbox.values import plain_data
     from flyteplugins_codegen.sandbox.values.plain_data import Tree
-
 else:
-    # The judge's own module. Imported by its name, it would pass for a package that the tests need.
-    plain_data = sys.modules["plain_data"]
+    import plain_data
 
 RELATIVE = 1e-7
 FLOAT_TOLERANCE = 1e-6  # of floats where the problem names none
@@ -28,26 +28,22 @@ MAX_CHARS = 300
 
 
 class Cases:
-    """Calls with what they are to return, unpacked one by one, so that a wrong answer ends early."""
+    """Calls with what they are to return, each on a line of its own, as `plain_data.write_call` has them."""
 
     def __init__(self, packed: str, rule: str, tolerance: float) -> None:
         self._packed, self._rule, self._tolerance = packed, RULES[rule], tolerance
 
     def check(self, candidate: Callable[..., Any]) -> None:
         """Call the candidate with each case. Raises AssertionError for the first that is wrong."""
-        lines = self._lines()
-        for number, line in enumerate(lines, 1):
-            given, wanted = plain_data.read_text(line)
-            found = candidate(*value_of(given))
-            expected = value_of(wanted)
-            if not self._rule(found, expected, given, self._tolerance):
-                fail(number, len(lines), shown(expected))
-
-    def _lines(self) -> list[bytes]:
-        from binascii import a2b_base64
-        from zlib import decompress
-
-        return decompress(a2b_base64(self._packed)).splitlines()
+        lines = decompress(a2b_base64(self._packed)).splitlines()
+        cases = zip(lines[::2], lines[1::2], strict=True)
+        for number, call in enumerate(candidate.in_turn(cases), 1):  # type: ignore[attr-defined]  # the judge's stub
+            is_as_wanted, found = call.result()
+            if is_as_wanted:
+                continue
+            expected = value_of(plain_data.read_text(call.wanted))
+            if not self._rule(found, expected, call.args(), self._tolerance):
+                fail(number, len(lines) // 2, shown(expected))
 
 
 def fail(number: int, count: int, expected: str) -> NoReturn:
@@ -73,7 +69,7 @@ def shown(value: Any) -> str:
         return f"a very large {type(value).__name__}"
 
 
-def is_close(found: Any, expected: Any, _: Tree, tolerance: float) -> bool:
+def is_close(found: Any, expected: Any, _: list[Any], tolerance: float) -> bool:
     """Whether it is the same value, or one of the same type that differs by no more than floats may."""
     if is_same(found, expected):
         return True
@@ -111,22 +107,22 @@ def are_near(found: Any, expected: Any, tolerance: float) -> bool:
         return False
 
 
-def is_any(_: Any, __: Any, ___: Tree, ____: float) -> bool:
+def is_any(_: Any, __: Any, ___: list[Any], ____: float) -> bool:
     """MBPP 164 asks for what has no one answer."""
     return True
 
 
-def is_same_or_nothing(found: Any, expected: Any, _: Tree, __: float) -> bool:
+def is_same_or_nothing(found: Any, expected: Any, _: list[Any], __: float) -> bool:
     """MBPP 295 has two readings for a number without divisors."""
     return is_same(found, expected) or is_same(found, 0)
 
 
-def is_same_set(found: Any, expected: Any, _: Tree, __: float) -> bool:
+def is_same_set(found: Any, expected: Any, _: list[Any], __: float) -> bool:
     """The order and the number of the elements do not matter."""
     return set(found) == set(expected)
 
 
-def is_as_present(found: Any, expected: Any, _: Tree, __: float) -> bool:
+def is_as_present(found: Any, expected: Any, _: list[Any], __: float) -> bool:
     """`expected` is whether the canonical solution found anything; a truth value says the same by itself."""
     return is_same(found, expected) if isinstance(found, bool) else expected is (found is not None)
 
@@ -136,28 +132,28 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) or type(value).__module__ == "numpy"
 
 
-def is_root(found: Any, _: Any, given: Tree, tolerance: float) -> bool:
+def is_root(found: Any, _: Any, given: list[Any], tolerance: float) -> bool:
     """HumanEval 32: any root of the polynomial with these coefficients."""
     if not is_number(found):
         return False
-    value = sum(factor * found**power for power, factor in enumerate(value_of(given)[0]))
+    value = sum(factor * found**power for power, factor in enumerate(given[0]))
     return bool(abs(value) <= (tolerance or FLOAT_TOLERANCE))
 
 
-def is_surface(found: Any, expected: Any, given: Tree, tolerance: float) -> bool:
+def is_surface(found: Any, expected: Any, given: list[Any], tolerance: float) -> bool:
     """MBPP 581: the height of a pyramid may be that of its side, or that of its top above the base."""
     if is_close(found, expected, given, tolerance) or not is_number(found):
         return is_same(found, expected)
-    base, height = value_of(given)
+    base, height = given
     side = ((base / 2) ** 2 + height**2) ** 0.5
     return bool(abs(found - round(base**2 + 2 * base * side)) <= tolerance)
 
 
-def is_digit_distance(found: Any, expected: Any, given: Tree, _: float) -> bool:
+def is_digit_distance(found: Any, expected: Any, given: list[Any], _: float) -> bool:
     """MBPP 558: numbers of different lengths may be compared from their ends."""
     if is_same(found, expected):
         return True
-    one, other = (str(number) for number in value_of(given))
+    one, other = (str(number) for number in given)
     length = max(len(one), len(other))
     pairs = zip(one.zfill(length), other.zfill(length), strict=True)
     return is_same(found, sum(abs(int(left) - int(right)) for left, right in pairs))
