@@ -1,0 +1,199 @@
+"""Runs suites against one mutant of a solution after the other, inside the sandbox, and tells what became of each.
+
+Standard library and pytest only; copied to /app and started as `python /app/runner.py`, with the order on stdin as
+JSON. It imports pytest and the libraries of the job once. Then every mutant, and first of all the solution as it is,
+has a fork of its own, in which pytest imports the tests and runs them until one fails: the status tells. The line about
+it is written by this process, which runs nothing of the solution's, to a stdout that the forks do not have.
+
+A fork has a time of the processor, and a longer one on the clock where it sleeps; what it leaves in its session's
+process group is killed with it. All forks are of one user in one sandbox, so that a solution which means to can disturb
+this process. That ends the measuring, and nothing else: the sandbox holds as it does for every job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import json
+import os
+import shutil
+import signal
+import sys
+import time
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
+from types import ModuleType
+
+TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+APP = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib would cost each start 5 ms
+OUTPUTS = os.environ.get("FLYTE_CODEGEN_OUTPUTS", "/var/outputs")
+SURVIVED, KILLED, INVALID = 70, 71, 72
+CPU_FACTOR, CPU_AT_LEAST_S = 4, 0.25
+WALL_FACTOR, WALL_AT_LEAST_S = 10, 1.0
+
+
+def main() -> None:
+    """Import what all mutants need, then let pytest come to where it would collect the tests."""
+    told = os.fdopen(os.dup(1), "w", buffering=1)
+    order = json.loads(sys.stdin.buffer.read())
+    _leave_streams()
+    import pytest
+
+    os.chdir(APP)
+    sys.argv[:] = ["pytest"]
+    sys.path.insert(0, APP)
+    for name in order["modules"]:
+        with contextlib.suppress(BaseException):  # a test will tell, if it matters
+            importlib.import_module(name)
+    gc.freeze()  # so that no fork copies pages only to count references
+    paths = [f"{APP}/{name}.py" for name in order["suites"]]
+    pytest.main(
+        [*order["options"], f"--rootdir={APP}", f"--basetemp=/tmp/tests-{os.getpid()}", *paths], [_Forks(order, told)]
+    )
+
+
+def _leave_streams() -> None:
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+
+
+class _Forks:
+    """The plugin: pytest comes to `pytest_collection` once in this process, and goes on from there in every fork."""
+
+    def __init__(self, order: dict[str, Any], told: Any) -> None:
+        self._order = order
+        self._told = told
+        self._finished = 0
+        self._ends_at = time.monotonic() + order["wall_s"]
+
+    def pytest_collection(self, session: Any) -> None:
+        """Fork for the solution, and if its tests pass for every mutant, as long as there is time."""
+        vars(session.config.option).update(trace=False, usepdb=False)  # of a plugin that is left out; others ask
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+        begin, cpu = time.monotonic(), os.times()
+        status = self._try(self._order["solution"], self._order["wall_s"], self._order["wall_s"])
+        if status is None:
+            return  # a fork: it goes on
+        self._tell("solution", status)
+        now = os.times()
+        cpu_s = (now.children_user + now.children_system) - (cpu.children_user + cpu.children_system)
+        cpu_s = max(CPU_FACTOR * cpu_s, CPU_AT_LEAST_S)
+        wall_s = max(WALL_FACTOR * (time.monotonic() - begin), WALL_AT_LEAST_S)
+        for number, code in self._order["mutants"] if status == SURVIVED else ():
+            left_s = self._ends_at - time.monotonic()
+            if left_s <= 0:
+                break
+            status = self._try(code, cpu_s, min(wall_s, left_s))
+            if status is None:
+                return
+            if status or wall_s <= left_s:  # else it is the measuring that has come to its end
+                self._tell(number, status)
+        os._exit(0)
+
+    def _tell(self, what: object, status: int) -> None:
+        self._told.write(f"{self._order['nonce']} {what} {status}\n")
+
+    def _try(self, code: str, cpu_s: float, wall_s: float) -> int | None:
+        """The status of a fork, 0 for one that ran out of time; None in the fork itself."""
+        child = os.fork()
+        if child:
+            return _wait(child, wall_s)
+        os.setsid()
+        self._told.close()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+        signal.setitimer(signal.ITIMER_PROF, cpu_s)  # SIGPROF ends it
+        self._order.clear()
+        _import_from(code)
+        return None
+
+    def pytest_runtest_logstart(self) -> None:
+        """Give each test an empty folder for its outputs."""
+        for entry in os.scandir(OUTPUTS):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                with contextlib.suppress(OSError):
+                    os.unlink(entry.path)  # noqa: PTH108 - as above, without pathlib
+
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> None:
+        """End at the first failure, before pytest describes it."""
+        if call.excinfo is not None and not _is_expected(item, call.excinfo.value):
+            os._exit(KILLED)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """End at what only pytest knows for a failure."""
+        if report.failed:
+            os._exit(KILLED)
+
+    pytest_collectreport = pytest_runtest_logreport
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """End where pytest would give up, for `KeyboardInterrupt` and `pytest.exit`."""
+        os._exit(KILLED)
+
+    def pytest_runtest_logfinish(self) -> None:
+        """Count what has come to its end."""
+        self._finished += 1
+
+    def pytest_sessionfinish(self, session: Any, exitstatus: int) -> None:
+        """Every test has passed, or the mutant ended them early."""
+        has_passed = exitstatus == 0 and self._finished == session.testscollected
+        os._exit(SURVIVED if has_passed else KILLED)
+
+
+def _is_expected(item: Any, error: BaseException) -> bool:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    return bool(names & {"Skipped", "SkipTest", "XFailed"}) or item.get_closest_marker("xfail") is not None
+
+
+def _wait(child: int, wall_s: float) -> int:
+    """The fork's status, 0 if a time ran out and -1 if it ended in any other way. Nothing of its session stays."""
+    ends_at = time.monotonic() + wall_s
+    ended = 0
+    while not ended and (left_s := ends_at - time.monotonic()) > 0:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if not ended:
+            signal.sigtimedwait({signal.SIGCHLD}, min(left_s, 0.05))
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+    if not ended:
+        os.waitpid(child, 0)
+        return 0
+    if os.WIFSIGNALED(status):
+        return 0 if os.WTERMSIG(status) == signal.SIGPROF else -1
+    return os.WEXITSTATUS(status) or -1
+
+
+def _import_from(code: str) -> None:
+    """Have `import solution` give this code."""
+    path = f"{APP}/solution.py"
+    try:
+        compiled = compile(code, path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        os._exit(INVALID)
+
+    class Mutated(MetaPathFinder, Loader):
+        def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> ModuleSpec | None:
+            del path, target
+            return (
+                spec_from_file_location(fullname, f"{APP}/solution.py", loader=self) if fullname == "solution" else None
+            )
+
+        def create_module(self, spec: ModuleSpec) -> None:
+            del spec
+
+        def exec_module(self, module: ModuleType) -> None:
+            exec(compiled, vars(module))  # noqa: S102 - in the sandbox, where it belongs
+
+    sys.meta_path.insert(0, Mutated())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Mutants of a solution: the same code with one small mistake, by which its tests are tested."""
