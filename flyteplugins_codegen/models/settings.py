@@ -15,6 +15,7 @@ from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.resources import Resources, from_flytekit
 from flyteplugins_codegen.models.rules import ValidateMode
 
+Backend = Literal["calls", "agent"]
 CacheMode = Literal["auto", "override", "disable"]
 SandboxKind = Literal["auto", "bubblewrap", "container", "none"]
 
@@ -68,7 +69,7 @@ class Settings(Value):
         le=10,
         description="Solutions asked for at once, each an iteration; None: one, and three after it and two repairs",
     )
-    backend: Literal["calls", "agent"] = Field(
+    backend: Backend = Field(
         default="calls", description="calls: one question for each step; agent: the model works by tools, in turns"
     )
     max_turns: int = Field(default=20, ge=1, le=200, description="Turns of an agent at most, over all its candidates")
