@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.evaluation.samples.loading import load_samples
     from flyteplugins_codegen.evaluation.values import Problem, Sample
     from flyteplugins_codegen.flyte.implementing import implement_task
+    from flyteplugins_codegen.flyte.registration.launch_plan import LaunchPlanSettings
+    from flyteplugins_codegen.flyte.registration.solutions import find_solutions, load_solution
+    from flyteplugins_codegen.flyte.registration.values import Provenance, RegisteredSolution
     from flyteplugins_codegen.models.budget import Budget
     from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
     from flyteplugins_codegen.models.settings import ImageConfig
@@ -48,9 +51,12 @@ __all__ = [
     "CommandLineExecutor",
     "Evaluation",
     "ImageConfig",
+    "LaunchPlanSettings",
     "ModelConfig",
     "PassAssertionFilter",
     "Problem",
+    "Provenance",
+    "RegisteredSolution",
     "Sample",
     "content_str",
     "create_virtual_env",
@@ -59,6 +65,7 @@ __all__ = [
     "execute_code",
     "extract_blocks",
     "extract_code",
+    "find_solutions",
     "generate_assertions",
     "generate_code",
     "implement",
@@ -68,6 +75,7 @@ __all__ = [
     "infer_lang",
     "load_problems",
     "load_samples",
+    "load_solution",
     "read_evaluation",
     "run_code",
 ]
@@ -85,9 +93,12 @@ _ROOMS = {
     "CommandLineExecutor": "toolkit.command_line",
     "Evaluation": "evaluation.evaluation",
     "ImageConfig": "models.settings",
+    "LaunchPlanSettings": "flyte.registration.launch_plan",
     "ModelConfig": "toolkit.model_config",
     "PassAssertionFilter": "toolkit.assertion_filter",
     "Problem": "evaluation.values",
+    "Provenance": "flyte.registration.values",
+    "RegisteredSolution": "flyte.registration.values",
     "Sample": "evaluation.values",
     "content_str": "source.content",
     "create_virtual_env": "toolkit.virtual_env",
@@ -96,6 +107,7 @@ _ROOMS = {
     "execute_code": "toolkit.execute_code",
     "extract_blocks": "source.blocks",
     "extract_code": "source.blocks",
+    "find_solutions": "flyte.registration.solutions",
     "generate_assertions": "toolkit.generate_assertions",
     "generate_code": "toolkit.generate_code",
     "implement": "toolkit.implement",
@@ -105,6 +117,7 @@ _ROOMS = {
     "infer_lang": "source.infer_lang",
     "load_problems": "evaluation.problems.loading",
     "load_samples": "evaluation.samples.loading",
+    "load_solution": "flyte.registration.solutions",
     "read_evaluation": "evaluation.results.reading",
     "run_code": "toolkit.run_code",
 }

@@ -26,6 +26,7 @@
     ├── SandboxError            the sandbox itself failed; never the program's fault
     │   ├── SandboxUnavailableError   this machine offers no isolation
     │   └── MissingInterpreterError   the machine or the image has nothing that runs a language
+    ├── RemoteError             a Flyte control plane could not be reached, or refused
     └── SolutionError           a solution did not do what it declares
         ├── SolutionFailedError       it ended with an error, ran out of time or memory
         ├── OutputError               an output is missing or not of its type
@@ -164,6 +165,10 @@ class SandboxUnavailableError(SandboxError):
 
 class MissingInterpreterError(SandboxError):
     """The machine or the image has nothing that runs a language; the message names what to install."""
+
+
+class RemoteError(CodegenError):
+    """A Flyte control plane could not be reached, or refused; the message has its words and the remedy."""
 
 
 class SolutionError(CodegenError):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
+from flytekit.remote import FlyteRemote
 from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
 from pydantic import (
@@ -23,6 +24,10 @@ from pydantic import (
 from flyteplugins_codegen.data.pandera_source import render_schema
 from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
 from flyteplugins_codegen.flyte.caching import runs_locally
+from flyteplugins_codegen.flyte.registration.launch_plan import LaunchPlanSettings
+from flyteplugins_codegen.flyte.registration.registering import Registrant, package_version, register_task
+from flyteplugins_codegen.flyte.registration.remote import open_remote, place_of, who_asks
+from flyteplugins_codegen.flyte.registration.values import Provenance, RegisteredSolution
 from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
 from flyteplugins_codegen.flyte.task_module import render_task_module
 from flyteplugins_codegen.llm.prices import total_cost_usd
@@ -89,6 +94,17 @@ def _sample_from_the_wire(value: Any, validate: ValidatorFunctionWrapHandler) ->
 
 
 SampleFile = Annotated[FlyteFile, WrapSerializer(_sample_on_the_wire), WrapValidator(_sample_from_the_wire)]
+
+
+_NEXT = ".run(), .as_task(), .save(folder), .register()"
+
+# Of a registered solution whoever may look at a task reads everything: this is all that is needed to run it, and to
+# generate it anew when the data change.
+_REGISTRABLE = {
+    *("plan", "solution", "tests", "success", "detected_packages", "detected_system_packages", "image", "environment"),
+    *("declared_inputs", "declared_outputs", "schemas", "generated_schemas", "constraints"),
+    *("prompt", "request", "profiles", "settings"),
+}
 
 
 class CodeGenEvalResult(Value):
@@ -254,6 +270,53 @@ class CodeGenEvalResult(Value):
             cache=cache,
         )
 
+    @BothWays
+    async def register(
+        self,
+        remote: FlyteRemote | None = None,
+        project: str | None = None,
+        domain: str | None = None,
+        version: str | None = None,
+        launch_plan: LaunchPlanSettings | None = None,
+    ) -> RegisteredSolution:
+        """Register the solution's task, and a launch plan of it if asked, in a Flyte control plane.
+
+        `remote` is flytekit's FlyteRemote, by default the one of its configuration; `project` and `domain` are its
+        own, or those of the execution that this runs in, or flytesnacks and development. `version` is the digest of
+        solution, environment and interface: the same again changes nothing and returns what is there. The image is
+        not built here. Also `await result.register.aio(...)`.
+
+        The task keeps code, tests, locked requirements, the request and the masked statistics of the samples, for
+        `load_solution`; no row of a sample, no conversation.
+
+        Raises:
+            NotSuccessfulError: the generation failed.
+            RemoteError: no control plane is configured, it could not be reached, or it refused.
+            RequestError: `version` is taken by another solution, or the launch plan does not fit.
+        """
+        task = self.as_task(self.settings.name)
+        registrant = Registrant(source=self._registrable(), provenance=self._provenance())
+        opened = open_remote(remote)
+        place = place_of(opened, project, domain)
+        return await in_daemon_thread(register_task, task, registrant, opened, place, version, launch_plan)
+
+    def _registrable(self) -> str:
+        """The result without whatever shows rows of the samples or was said to a model."""
+        bare = {"sample_rows": (), "text_excerpt": None}
+        profiles = {name: profile.model_copy(update=bare) for name, profile in self.profiles.items()}
+        return self.model_copy(update={"profiles": profiles}).model_dump_json(include=_REGISTRABLE)
+
+    def _provenance(self) -> Provenance:
+        return Provenance(
+            prompt=self.prompt,
+            model=self.settings.model,
+            registered_by=who_asks(),
+            attempts=self.attempts,
+            model_calls=len(self.calls),
+            cost_usd=self.cost_usd,
+            package_version=package_version(),
+        )
+
     def bundle(self, name: str | None = None) -> SolutionBundle:
         """All that is needed to run the solution. Raises NotSuccessfulError when the generation failed."""
         if not self.success or self.environment is None or self.image is None:
@@ -309,7 +372,7 @@ class CodeGenEvalResult(Value):
         spent = f"{self.attempts} attempts, {len(self.calls)} model calls, {tokens}{cost}"
         if not self.success:
             return f"CodeGenEvalResult(failed: {self.error})\n  {spent}"
-        return f"CodeGenEvalResult(success, {self.settings.name!r})\n  {spent}; next: .run(), .as_task(), .save(folder)"
+        return f"CodeGenEvalResult(success, {self.settings.name!r})\n  {spent}; next: {_NEXT}"
 
     __str__ = __repr__
 

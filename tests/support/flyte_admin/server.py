@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import json
 import sys
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -109,8 +109,8 @@ class FlyteAdmin:
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = ["admin:", f"  endpoint: dns:///{self.endpoint}", "  insecure: true"]
         if self.token is not None:
-            script = f"print({self.token!r}, end='')"
-            lines += ["  authType: ExternalCommand", f"  command: [{sys.executable}, -c, {shlex.quote(script)}]"]
+            command = [sys.executable, "-c", f"print({self.token!r}, end='')"]
+            lines += ["  authType: ExternalCommand", f"  command: {json.dumps(command)}"]
         path.write_text("\n".join(lines) + "\n")
         return path
 

@@ -1,0 +1,123 @@
+"""The launch plan of a solution: its schedule, notifications and inputs, on a workflow of the one task."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from flytekit import CronSchedule, FixedRate, LaunchPlan, Workflow
+from flytekit.configuration import SerializationSettings
+from flytekit.core.notification import Notification
+from flytekit.remote import FlyteRemote
+from flytekit.tools.translator import get_serializable
+
+from flyteplugins_codegen.errors import InterfaceError, RequestError
+from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
+
+_FILES = {"file", "directory"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchPlanSettings:
+    """How a registered solution is launched: `result.register(launch_plan=LaunchPlanSettings(schedule=...))`.
+
+    `name` is the task's where none is given; a new version of a plan takes over the schedule of the old one.
+    `schedule` and `notifications` are flytekit's own. `inputs` are defaults by name; a file is an address in the
+    object store, or a path on this machine, which is uploaded. The samples are no defaults: a schedule is for other
+    data. `is_active` puts the schedule to work at once. Runs of a schedule are always done anew
+    (`overwrite_cache`), for Flyte's cache knows a file by its address, whatever is in it by now.
+    """
+
+    name: str | None = None
+    schedule: CronSchedule | FixedRate | None = None
+    notifications: Sequence[Notification] = ()
+    inputs: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    overwrite_cache: bool | None = None
+    is_active: bool = True
+
+
+def check_launch_plan(settings: LaunchPlanSettings, task: SandboxTask) -> None:
+    """Raise InterfaceError or RequestError for inputs and a schedule that do not fit the task."""
+    declared = task.bundle.inputs
+    unknown = next((name for name in settings.inputs if name not in declared), None)
+    if unknown is not None:
+        raise InterfaceError(f"launch plan: there is no input {unknown!r}; declared: {', '.join(declared) or 'none'}")
+    if settings.schedule is None:
+        return
+    free = next((name for name in declared if name not in settings.inputs), None)
+    if free is not None:
+        raise RequestError(
+            f"launch plan: nobody is there to give input {free!r} to a scheduled run; "
+            f"pass it as LaunchPlanSettings(inputs={{{free!r}: ...}}), a file as its address"
+        )
+    kickoff = settings.schedule.kickoff_time_input_arg
+    if kickoff:
+        raise RequestError(
+            f"launch plan: kickoff_time_input_arg={kickoff!r} needs an input of type datetime, which a solution cannot "
+            "have; schedule a workflow of your own that takes the time and calls the task"
+        )
+
+
+def build_launch_plan(
+    settings: LaunchPlanSettings, task: SandboxTask, remote: FlyteRemote, serialization: SerializationSettings
+) -> tuple[Any, Any]:
+    """The specs of the workflow around the task, and of the launch plan of it, as the control plane takes them.
+
+    A launch plan is always of a workflow, so the task gets one of its own, of the same name. Local files among the
+    inputs are uploaded on the way.
+    """
+    workflow = _workflow_of(task)
+    name = settings.name or task.name
+    # flytekit holds on to every plan by name, and refuses a second one of the same.
+    LaunchPlan.CACHE.pop(name, None)
+    with remote.remote_context():
+        plan = LaunchPlan.create(
+            name=name,
+            workflow=workflow,
+            default_inputs={
+                key: _default(value, task, key, remote, serialization) for key, value in settings.inputs.items()
+            },
+            schedule=settings.schedule,
+            notifications=list(settings.notifications),
+            overwrite_cache=_overwrites_cache(settings),
+        )
+    LaunchPlan.CACHE.pop(name, None)
+    entities: OrderedDict[Any, Any] = OrderedDict()
+    specified = get_serializable(entities, serialization, plan)
+    return entities[workflow], specified
+
+
+def _workflow_of(task: SandboxTask) -> Workflow:
+    workflow = Workflow(name=task.name)
+    inputs = {name: workflow.add_workflow_input(name, PYTHON_TYPES[kind]) for name, kind in task.bundle.inputs.items()}
+    node = workflow.add_entity(task, **inputs)
+    for name in task.bundle.outputs:
+        workflow.add_workflow_output(name, node.outputs[name])
+    return workflow
+
+
+def _overwrites_cache(settings: LaunchPlanSettings) -> bool | None:
+    if settings.overwrite_cache is not None or settings.schedule is None:
+        return settings.overwrite_cache
+    return True
+
+
+def _default(
+    value: Any, task: SandboxTask, name: str, remote: FlyteRemote, serialization: SerializationSettings
+) -> Any:
+    kind = task.bundle.inputs[name]
+    if kind not in _FILES or not isinstance(value, str | Path):
+        return value
+    if "://" in str(value):
+        return PYTHON_TYPES[kind](str(value))
+    path = Path(value)
+    if kind == "directory" or not path.is_file():
+        raise RequestError(
+            f"launch plan: input {name!r}: {str(value)!r} is no file on this machine; "
+            "give its address in the object store, such as s3://bucket/key"
+        )
+    _, address = remote.upload_file(path, serialization.project, serialization.domain)
+    return PYTHON_TYPES[kind](address)
