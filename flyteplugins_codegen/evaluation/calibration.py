@@ -19,6 +19,7 @@ from flyteplugins_codegen.evaluation.judging.trials import Candidate, Verdict
 from flyteplugins_codegen.evaluation.judging.ways import Judge, ways_of
 from flyteplugins_codegen.evaluation.keys import candidate_key
 from flyteplugins_codegen.evaluation.values import JudgedBy, Problem
+from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.contract import Limits
 
 _CANONICAL_TIMES: Final = 10.0  # a sample may take so many times the processor time of the canonical solution
@@ -52,6 +53,7 @@ class Plan:
     judge: Judge
     limits: Limits
     slowness: float = field(default=1.0)
+    sandbox: SandboxKind = "auto"
 
     def limits_of(self, problem: Problem) -> Limits:
         """Those of one sample, for this machine; processor time in whole seconds, as each process is held to it."""
@@ -98,7 +100,7 @@ def _canonical(plan: Plan, task: str) -> str | None:
 
 def _candidates(plan: Plan, tasks: Iterable[tuple[str, JudgedBy]]) -> Iterator[Candidate]:
     """Canonical solutions. What is known of one is of this machine only: its time is what is wanted."""
-    machine = f"canonical solution on {platform.node()}, {os.cpu_count()} processors".encode()
+    machine = f"canonical solution on {platform.node()}, {os.cpu_count()} processors, {plan.sandbox}".encode()
     for task, way in tasks:
         problem, limits = plan.problems[task], plan.limits_of(plan.problems[task])
         program = problem.canonical_solution or ""

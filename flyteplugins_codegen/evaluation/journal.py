@@ -9,14 +9,16 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.judging.trials import Verdict
+from flyteplugins_codegen.evaluation.keys import judge_version
+from flyteplugins_codegen.store import cache_dir
 
 _KEY_BYTES: Final = 16
 
@@ -79,6 +81,52 @@ class Journal:
             yield
         finally:
             fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+
+class CanonicalJournal(Journal):
+    """A journal of canonical solutions that passed, in our own cache: what is lost of it is only judged again.
+
+    A machine judges each once, as long as the judges stay the same.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(cache_dir() / "canonical-solutions" / f"{judge_version()}.jsonl")
+
+    def add(self, key: bytes, verdict: Verdict) -> None:
+        """Keep a verdict if it passed, and the disk takes it."""
+        if verdict.outcome == "passed":
+            with suppress(OSError):
+                super().add(key, verdict)
+
+
+class Journals:
+    """Several as one, or none: the first that knows a verdict gives it, and each keeps what is new."""
+
+    def __init__(self, journals: Iterable[Journal]) -> None:
+        self._journals = tuple(journals)
+
+    def get(self, key: bytes) -> Verdict | None:
+        """The verdict by this key; None where there is none yet."""
+        return next((found for journal in self._journals if (found := journal.get(key))), None)
+
+    def add(self, key: bytes, verdict: Verdict) -> None:
+        """Keep a verdict. Raises OSError where the disk does not take it."""
+        for journal in self._journals:
+            journal.add(key, verdict)
+
+
+@contextmanager
+def open_journals(path: Path | None) -> Iterator[tuple[Journals, Journals]]:
+    """What keeps the verdicts on canonical solutions, and on samples: the journal at `path`, if there is to be one.
+
+    Raises RequestError for a file that is no journal.
+    """
+    with ExitStack() as stack:
+        own = [stack.enter_context(closing(Journal(path)))] if path else []
+        known: list[Journal] = []
+        with suppress(RequestError):  # our cache cannot be written
+            known.append(stack.enter_context(closing(CanonicalJournal())))
+        yield Journals([*known, *own]), Journals(own)
 
 
 def _open(path: Path) -> int:

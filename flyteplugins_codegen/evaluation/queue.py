@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from flyteplugins_codegen.evaluation.journal import Journal
+from flyteplugins_codegen.evaluation.journal import Journals
 from flyteplugins_codegen.evaluation.judging import ways
 from flyteplugins_codegen.evaluation.judging.trials import Candidate, Trial, Verdict
 
@@ -24,12 +24,12 @@ class Queue:
     def __init__(
         self,
         candidates: Iterator[Candidate],
-        journal: Journal | None,
+        journals: Journals,
         told: Callable[[Candidate, Verdict], None],
         *,
         together: int,
     ) -> None:
-        self._candidates, self._journal, self._told = candidates, journal, told
+        self._candidates, self._journals, self._told = candidates, journals, told
         self._most = together
         self._next: Candidate | None = None
         self._trials: list[Trial] = []
@@ -45,8 +45,8 @@ class Queue:
 
     def tell(self, candidate: Candidate, verdict: Verdict) -> None:
         """Keep the verdict, unless the machine failed, and pass it on. Raises OSError where it cannot be kept."""
-        if self._journal is not None and verdict.outcome != "infrastructure":
-            self._journal.add(candidate.key, verdict)
+        if verdict.outcome != "infrastructure":
+            self._journals.add(candidate.key, verdict)
         self._told(candidate, verdict)
 
     def _together(self) -> list[Candidate]:
@@ -65,7 +65,7 @@ class Queue:
             candidate = next(self._candidates, None)
             if candidate is None:
                 return None
-            verdict = (self._journal.get(candidate.key) if self._journal else None) or ways.begin(candidate)
+            verdict = self._journals.get(candidate.key) or ways.begin(candidate)
             if verdict is not None:
                 self._told(candidate, verdict)
                 candidate = None

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.calibration import Calibration, Plan, RunAll, calibrate, measure_slowness
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, summarize
-from flyteplugins_codegen.evaluation.journal import Journal
+from flyteplugins_codegen.evaluation.journal import Journals, open_journals
 from flyteplugins_codegen.evaluation.judging.trials import Candidate, Verdict
 from flyteplugins_codegen.evaluation.keys import candidate_key, problem_key
 from flyteplugins_codegen.evaluation.merging import program_of
@@ -32,25 +32,25 @@ _log: Final = logging.getLogger(__name__)
 def run(request: Request, samples: Iterable[Sample], stop: Event) -> Evaluation:
     """Judge the samples and score them; see `evaluate`."""
     with ExitStack() as stack:
-        journal = stack.enter_context(closing(Journal(request.journal))) if request.journal else None
+        of_canonical, of_samples = stack.enter_context(open_journals(request.journal))
         packages, modules = packages_of(request.problems, request.packages)
         sandboxes = stack.enter_context(closing(OpenedSandboxes(request.sandbox, packages, modules)))
         progress = stack.enter_context(open_progress())
 
-        def run_all(candidates: Iterator[Candidate], told: Tell, count: int | None) -> None:
-            queue = Queue(candidates, journal, told, together=_together(count, request.workers))
+        def run_all(journals: Journals, count: int | None, candidates: Iterator[Candidate], told: Tell) -> None:
+            queue = Queue(candidates, journals, told, together=_together(count, request.workers))
             run_trials(sandboxes, queue, workers=request.workers, stop=stop)
 
         plan = _plan(request, packages)
         progress.begin("canonical solutions", len(request.problems))
-        calibrations = calibrate(plan, _noting(progress, partial(run_all, count=len(request.problems))))
+        calibrations = calibrate(plan, _noting(progress, partial(run_all, of_canonical, len(request.problems))))
         for found in calibrations.values():
             if found.flaw:
                 _log.warning("problem %r is in doubt: %s", found.flaw.task_id, found.flaw.reason)
         count = len(samples) if isinstance(samples, Sized) else None
         progress.begin("samples", count)
         drawing = _Drawing(plan, calibrations, samples, progress)
-        run_all(drawing.candidates(), drawing.tell, count)
+        run_all(of_samples, count, drawing.candidates(), drawing.tell)
         return _summary(request, drawing, calibrations)
 
 
@@ -81,6 +81,7 @@ def _plan(request: Request, packages: tuple[str, ...]) -> Plan:
         judge=request.judge,
         limits=request.limits,
         slowness=measure_slowness(),
+        sandbox=request.sandbox,
     )
 
 
