@@ -29,7 +29,7 @@ from flyteplugins_codegen.flyte.registration.registering import Registrant, pack
 from flyteplugins_codegen.flyte.registration.remote import open_remote, place_of, who_asks
 from flyteplugins_codegen.flyte.registration.values import Provenance, RegisteredSolution
 from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
-from flyteplugins_codegen.flyte.task_module import render_task_module
+from flyteplugins_codegen.flyte.task_module import render_task_module, task_variable
 from flyteplugins_codegen.llm.prices import total_cost_usd
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
@@ -37,17 +37,16 @@ from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.interface import type_name
-from flyteplugins_codegen.models.profile import MaskingReport, SampleProfile
+from flyteplugins_codegen.models.profile import DataContext, MaskingReport, SampleProfile
 from flyteplugins_codegen.models.report import TestReport
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema, ValidateMode
-from flyteplugins_codegen.models.run import Attempt
+from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
 from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.stages.loop import Driven
 from flyteplugins_codegen.stages.outcome import best_attempt, describe_outcome, exit_code_of
-from flyteplugins_codegen.stages.privacy import shown_profiles
-from flyteplugins_codegen.stages.report_page import render_report
+from flyteplugins_codegen.stages.report.page import Told, as_frame, render_page
 from flyteplugins_codegen.stages.solution_folder import (
     SolutionFolder,
     image_of,
@@ -113,7 +112,8 @@ class CodeGenEvalResult(Value):
     `success` means: every example and test of the user's passed, the script ran on the samples and left every
     declared output of its type, and the generated tests all passed. Of a run that failed, `solution` is the candidate
     that came farthest. `cost_usd` is what this run paid for its calls, None where a price is unknown.
-    `attempt_history` holds every candidate with what happened to it; `calls` accounts for every model call,
+    `attempt_history` holds every candidate with what happened to it, `dropped_tests` the generated tests that judge no
+    more and why. `calls` accounts for every model call,
     `conversation_history` has every message of every call.
     `schemas` are what files are held against when it runs, `generated_schemas` the same as Pandera source.
     `request` is the whole job; `profiles` are the samples' statistics, masked as for a model.
@@ -154,6 +154,7 @@ class CodeGenEvalResult(Value):
     environment: EnvironmentLock | None = None
     report: TestReport | None = None
     attempt_history: tuple[Attempt, ...] = ()
+    dropped_tests: tuple[DroppedTest, ...] = ()
     calls: tuple[ModelCall, ...] = ()
 
     @classmethod
@@ -194,11 +195,12 @@ class CodeGenEvalResult(Value):
             masked=run.context.masking,
             prompt=run.request.prompt,
             request=run.request,
-            profiles=shown_profiles(run.settings, run.request, run.context),
+            profiles=run.context.samples,
             settings=run.settings,
             environment=best.environment if best else None,
             report=report,
             attempt_history=run.attempts,
+            dropped_tests=run.dropped_tests,
             calls=run.calls,
         )
 
@@ -344,7 +346,7 @@ class CodeGenEvalResult(Value):
             code=self.solution.code,
             tests=self.tests,
             result_json=self.model_dump_json(indent=2),
-            report_html=self._repr_html_(),
+            report_html=self._page(),
             task_module=self._task_module() if self.success else None,
             image_config=self.settings.image_config or ImageConfig(),
         )
@@ -377,7 +379,21 @@ class CodeGenEvalResult(Value):
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        return render_report(self.settings, self.prompt, self.attempt_history, self.calls, error=self.error)
+        return as_frame(self._page())
+
+    def _page(self) -> str:
+        run = Run(
+            settings=self.settings,
+            request=self.request,
+            context=DataContext(samples=self.profiles, masking=self.masked, text=self.data_context or ""),
+            schemas=self.schemas,
+            constraints=self.constraints,
+            attempts=self.attempt_history,
+            dropped_tests=self.dropped_tests,
+            calls=self.calls,
+        )
+        task_name = task_variable(self.settings.name) if self.success else None
+        return render_page(Told(run=run, error=self.error, image=self.image, task_name=task_name))
 
 
 def _options(settings: Settings, retries: int = 0) -> ExecutionOptions:
@@ -395,7 +411,7 @@ def _options(settings: Settings, retries: int = 0) -> ExecutionOptions:
 
 def _messages(calls: tuple[ModelCall, ...]) -> list[dict[str, str]]:
     return [
-        {"purpose": call.purpose, "role": message.role, "content": message.content}
+        {"purpose": call.purpose, "role": message.role, "content": message.text}
         for call in calls
         for message in call.messages
     ]

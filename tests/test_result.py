@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import html
 import runpy
 import textwrap
 from pathlib import Path
@@ -279,15 +280,10 @@ def test_loading_from_a_folder_without_a_result_says_so(tmp_path):
         CodeGenEvalResult.load(tmp_path)
 
 
-def test_a_report_escapes_what_model_and_data_say(result):
-    hostile = "<script>alert(1)</script>"
-    changed = result.model_copy(
-        update={
-            "prompt": hostile,
-            "error": hostile,
-            "attempt_history": (result.attempt_history[0].model_copy(update={"reason": hostile}),),
-        }
-    )
-    page = changed._repr_html_()
-    assert hostile not in page
-    assert page.count("&lt;script&gt;") == 3
+def test_a_notebook_shows_the_page_of_the_folder_in_a_frame(result, tmp_path):
+    page = (result.save(tmp_path) / "report.html").read_text()
+    shown = result._repr_html_()
+    assert shown.startswith("<iframe ")
+    assert html.unescape(shown.partition('srcdoc="')[2].rpartition('" style=')[0]) == page
+    assert "rain.txt" in page
+    assert "pyflyte run task.py rain_maker --rain FILE --name STR" in page

@@ -16,6 +16,7 @@ untrusted may ever write to one**, and sandboxes mount them read-only, root bein
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,11 +24,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from flyteplugins_codegen.environment.interpreter import build_tags, find_python
-from flyteplugins_codegen.environment.trees import discard, link_tree, made_aside
+from flyteplugins_codegen.environment.trees import discard, link_tree, made_aside, tree_size
 from flyteplugins_codegen.environment.uv import run_uv, unavailable
 from flyteplugins_codegen.errors import EnvironmentBuildError, IndexUnavailableError
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
-from flyteplugins_codegen.store import cache_dir, digest
+from flyteplugins_codegen.store import cache_dir, digest, write_atomically
 
 LAYERS_AT_ONCE = 4
 
@@ -71,6 +72,25 @@ def combine(*environments: InstalledEnvironment) -> InstalledEnvironment:
         site_packages=tuple(folders),
         digest=digest([environment.digest for environment in environments]),
     )
+
+
+def installed_sizes(lock: EnvironmentLock) -> dict[str, int]:
+    """The bytes of each distribution of a lock, compiled, by name; only of those that are on this machine."""
+    return {
+        pin["name"]: _size_of(layer.folder)
+        for layer in _layers(lock)
+        if (pin := _PIN.match(layer.requirement)) and layer.folder.is_dir()
+    }
+
+
+def _size_of(folder: Path) -> int:
+    """What a layer takes, counted once: it never changes, and has thousands of files."""
+    counted = folder.with_name(f"{folder.name}.size")
+    with contextlib.suppress(OSError, ValueError):
+        return int(counted.read_text())
+    size_bytes = tree_size(folder)
+    write_atomically(counted, str(size_bytes).encode())
+    return size_bytes
 
 
 def _environment(lock: EnvironmentLock, python: str) -> Path:

@@ -46,6 +46,12 @@ def link_tree(source: Path, target: Path) -> None:
             _link(Path(folder, name), inside / name)
 
 
+def tree_size(folder: Path) -> int:
+    """The bytes of all files in a folder and the folders below it; links count as nothing."""
+    found = (Path(parent, name).lstat() for parent, _, names in os.walk(folder) for name in names)
+    return sum(status.st_size for status in found if stat.S_ISREG(status.st_mode))
+
+
 def make_read_only(folder: Path) -> None:
     """Take every right to write, give everybody the right to read; executable files stay so. Links are removed."""
     for parent, folders, files in os.walk(folder, topdown=False):

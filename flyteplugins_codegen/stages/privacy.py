@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from flyteplugins_codegen.data.privacy.detection import find_keys
 from flyteplugins_codegen.data.privacy.failures import Cells, failure_mask
@@ -13,13 +13,15 @@ from flyteplugins_codegen.data.privacy.fakes import Fakes, masking_key
 from flyteplugins_codegen.data.privacy.masking import Masker, mask_profile
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import Message
-from flyteplugins_codegen.models.profile import DataContext, SampleProfile
+from flyteplugins_codegen.models.profile import SampleProfile
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.sandbox.validator import UnreadableError, read_cells
 
 # Where reports quote what a program said, and a program what it read.
-_SPOKEN = frozenset({"message", "stderr", "stdout", "traceback", "output", "reason"})
+_SPOKEN = frozenset({"message", "stderr", "stdout", "traceback", "variables", "output", "reason"})
+_MOST_COLUMNS = 300
+_Profiles: TypeAlias = dict[str, SampleProfile]
 
 ValueT = TypeVar("ValueT", bound=Value)
 
@@ -34,19 +36,37 @@ def masker_for(settings: Settings, request: Request) -> Masker:
     return Masker(settings.privacy_rules, Fakes(fakes_key(request)))
 
 
-def shown_profiles(settings: Settings, request: Request, context: DataContext) -> dict[str, SampleProfile]:
-    """The samples' profiles as a person is shown them: masked as for a model, with statistics and no rows."""
+def shown_profiles(settings: Settings, request: Request, samples: Mapping[str, SampleProfile]) -> _Profiles:
+    """The samples' profiles as a person is shown them: masked as for a model, statistics only, some 300 columns in all.
+
+    They go round the loop with the run, which has to stay small.
+    """
     masker = masker_for(settings, request)
-    masked = {name: mask_profile(profile, masker)[0] for name, profile in context.samples.items()}
-    rowless = {"sample_rows": (), "text_excerpt": None}
-    return {name: profile.model_copy(update=rowless) for name, profile in masked.items()}
+    columns = _MOST_COLUMNS // max(1, len(samples))
+    return {name: _shown(profile, masker, columns) for name, profile in samples.items()}
+
+
+def _shown(profile: SampleProfile, masker: Masker, most_columns: int) -> SampleProfile:
+    masked, _ = mask_profile(profile, masker)
+    names, hidden = list(masked.columns)[:most_columns], len(masked.columns) - most_columns
+    notes = (*masked.notes, *([f"{hidden} more columns are not shown here"] if hidden > 0 else []))
+    columns = {name: masked.columns[name] for name in names}
+    return masked.model_copy(
+        update={"columns": columns, "notes": notes, "sample_rows": (), "text_excerpt": None, "line_shapes": ()}
+    )
 
 
 def without_keys(messages: tuple[Message, ...], request: Request) -> tuple[Message, ...]:
     """The messages without what is surely a secret, whoever wrote it: a prompt, a test, a failure."""
-    return tuple(
-        message.model_copy(update={"content": _without_keys(message.content, request)}) for message in messages
-    )
+    return tuple(_without_keys_in(message, request) for message in messages)
+
+
+def _without_keys_in(message: Message, request: Request) -> Message:
+    results = [
+        result.model_copy(update={"content": _without_keys(result.content, request)}) for result in message.tool_results
+    ]
+    content = _without_keys(message.content, request)
+    return message.model_copy(update={"content": content, "tool_results": tuple(results)})
 
 
 def _without_keys(text: str, request: Request) -> str:

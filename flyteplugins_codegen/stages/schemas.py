@@ -21,6 +21,7 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.sandbox.validator import UnreadableError, check_table, describe
 from flyteplugins_codegen.stages.attempts import with_calls
 from flyteplugins_codegen.stages.constraint_reading import ask_for_rules
+from flyteplugins_codegen.stages.privacy import shown_profiles
 from flyteplugins_codegen.stages.progress import stage
 
 _log = logging.getLogger("flyteplugins_codegen.stages")
@@ -36,7 +37,7 @@ class WithSchemas(Value):
 async def with_schemas(run: Run, samples: Mapping[str, Path], account: Account) -> WithSchemas:
     """Infer the schemas, read the constraints, and hold the samples against them.
 
-    The profiles that schemas come from have no further use then, and do not go round the loop.
+    Of the profiles that schemas come from, what a person may be shown goes round the loop with the run.
 
     Raises:
         DataError: a sample itself breaks a constraint, and the settings say `validation="strict"`.
@@ -49,7 +50,8 @@ async def with_schemas(run: Run, samples: Mapping[str, Path], account: Account) 
         broken = await asyncio.to_thread(lambda: [*_against(run, samples), *_broken(constraints, samples)])
         _report(run, broken)
         note.detail = _told(schemas, constraints)
-        context = run.context.model_copy(update={"samples": {}})
+        shown = shown_profiles(run.settings, run.request, run.context.samples)
+        context = run.context.model_copy(update={"samples": shown})
         changed = run.model_copy(update={"schemas": schemas, "constraints": constraints, "context": context})
         return WithSchemas(run=with_calls(changed, calls), calls=calls)
 

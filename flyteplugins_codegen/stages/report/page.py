@@ -1,0 +1,106 @@
+"""Puts the page together, whole or as a frame in somebody else's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from flyteplugins_codegen.llm.prices import total_cost_usd
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.candidate import Candidate
+from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.stages.outcome import best_attempt, count_tests
+from flyteplugins_codegen.stages.report.code import python_code
+from flyteplugins_codegen.stages.report.data import render_data
+from flyteplugins_codegen.stages.report.job import render_job, render_plan
+from flyteplugins_codegen.stages.report.markup import badge, dollars, fitting, folded, seconds
+from flyteplugins_codegen.stages.report.spending import render_spending
+from flyteplugins_codegen.stages.report.surroundings import render_commands, render_environment
+from flyteplugins_codegen.stages.report.timeline import render_timeline
+from flyteplugins_codegen.stages.report.trust import render_dropped
+
+# Even a string that got through unescaped could not reach the network, and no script runs.
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+class Told(Value):
+    """What a page is made of: a run, `error` where it failed; where not, its `image` and its task in `task.py`."""
+
+    run: Run
+    error: str | None = None
+    image: str | None = None
+    task_name: str | None = None
+
+
+def render_page(told: Told) -> str:
+    """The whole page as text. It holds no script, and asks for nothing."""
+    sections = "\n".join(f"<section><h2>{title}</h2>{body}</section>" for title, body in _sections(told) if body)
+    name = fitting(told.run.settings.name, 200)
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{name}</title><style>{_style()}</style></head>\n"
+        f"<body><main>\n{_head(told, name)}\n{sections}\n</main></body></html>\n"
+    )
+    return page.encode(errors="backslashreplace").decode()
+
+
+def as_frame(page: str) -> str:
+    """The page for a notebook or a Deck.
+
+    In a frame of its own, because both put it into a page of theirs: neither's style reaches the other. A shadow root
+    would do the same, and takes a script to make where HTML is set after the page was loaded, as notebooks do.
+    `sandbox` without words refuses scripts, forms, and access to the page around it.
+    """
+    style = "width:100%;height:46rem;border:1px solid #8885;border-radius:8px;resize:vertical;background:Canvas"
+    return f'<iframe title="Report" sandbox srcdoc="{escape(page, quote=True)}" style="{style}"></iframe>'
+
+
+def _head(told: Told, name: str) -> str:
+    attempts = told.run.attempts
+    verdict = badge("passed", "good") if told.error is None else badge("failed", "bad")
+    reason = f'<p class="error">{fitting(told.error, 2_000)}</p>' if told.error is not None else ""
+    tiles = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _tiles(told.run, attempts))
+    return f'<header><h1>{name} {verdict}</h1>{reason}<dl class="tiles">{tiles}</dl></header>'
+
+
+def _tiles(run: Run, attempts: tuple[Attempt, ...]) -> Iterator[tuple[str, str]]:
+    best = best_attempt(attempts)
+    passed, expected = count_tests(best.report if best else None)
+    yield "attempts", str(len(attempts))
+    if expected:
+        yield "tests passed", f"{passed} of {expected}"
+    yield "model calls", str(len(run.calls))
+    tokens = sum(call.usage.input_tokens + call.usage.output_tokens for call in run.calls)
+    yield "tokens", f"{tokens:,}"
+    yield "cost", dollars(total_cost_usd(run.calls))
+    yield "waited for models", seconds(sum(call.wall_s for call in run.calls if not call.is_reused))
+
+
+def _sections(told: Told) -> Iterator[tuple[str, str]]:
+    run, best = told.run, best_attempt(told.run.attempts)
+    yield "Request", render_job(run)
+    yield "Data", render_data(run)
+    yield "Plan", render_plan(best.candidate.plan) if best else ""
+    yield "Attempts", render_timeline(run.attempts)
+    yield "Tests that were dropped", render_dropped(run.dropped_tests)
+    yield "Model calls", render_spending(run.calls)
+    if best is None:
+        return
+    yield "Solution", _code(best.candidate)
+    yield "Environment", render_environment(best.environment, told.image) if best.environment else ""
+    yield "Run it", render_commands(told.task_name, run.request) if told.task_name else ""
+
+
+def _code(candidate: Candidate) -> str:
+    tests = python_code(candidate.tests) if candidate.tests else ""
+    return python_code(candidate.solution.code) + folded("The generated tests", tests)
+
+
+@cache
+def _style() -> str:
+    return Path(__file__).with_name("report.css").read_text(encoding="utf-8")
