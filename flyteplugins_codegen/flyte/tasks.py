@@ -27,11 +27,12 @@ from flyteplugins_codegen.flyte.state import RunState, read_calls, sample_paths,
 from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.rules import ValidateMode
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
+from flyteplugins_codegen.models.settings import Backend, CacheMode, SandboxKind
 from flyteplugins_codegen.result import CodeGenEvalResult
-from flyteplugins_codegen.stages import build, context, fresh
+from flyteplugins_codegen.stages import build, context
 from flyteplugins_codegen.stages import repair as repairing
 from flyteplugins_codegen.stages import test as testing
+from flyteplugins_codegen.stages.agentic import work
 from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
@@ -76,8 +77,8 @@ class TestsWritten(NamedTuple):
     conversation: FlyteFile
 
 
-class TriedAnew(NamedTuple):
-    """The run with candidates more, and the file of what was said about them."""
+class Repaired(NamedTuple):
+    """The run with one candidate more, and the file of what was said about it."""
 
     state: RunState
     conversation: FlyteFile
@@ -101,6 +102,9 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
     model_params: dict | None,
     base_packages: list[str] | None,
     max_iterations: int,
+    backend: Backend,
+    max_turns: int,
+    candidates: int | None,
     budget: dict | None,
     prices: dict | None,
     max_sample_rows: int,
@@ -218,18 +222,18 @@ def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
 
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
 @readable_errors
-def repair(state: RunState, samples: dict[str, FlyteFile]) -> TriedAnew:
+def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Ask the model for the cause and the change."""
     repaired = run_blocking(repairing.repair(state.run, sample_paths(samples), open_account(state.run)))
-    return TriedAnew(state.with_run(repaired.run), write_calls(repaired.calls))
+    return Repaired(state.with_run(repaired.run), write_calls(repaired.calls))
 
 
-@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
+@task(cache=cached_by_code("data", "environment", "llm", "sandbox", "source"), secret_requests=model_secrets())
 @readable_errors
-def draft_anew(state: RunState, samples: dict[str, FlyteFile]) -> TriedAnew:
-    """Ask the model for other solutions, with what was learnt from those that failed."""
-    drafted = run_blocking(fresh.draft_anew(state.run, sample_paths(samples), open_account(state.run)))
-    return TriedAnew(state.with_run(drafted.run), write_calls(drafted.calls))
+def work_as_agent(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
+    """Have the model work by tools until it submits a candidate; what it runs, it runs in this pod's sandbox."""
+    worked = run_blocking(work.work_as_agent(state.run, sample_paths(samples), open_account(state.run)))
+    return Repaired(state.with_run(worked.run), write_calls(worked.calls))
 
 
 @task(enable_deck=True, deck_fields=())

@@ -12,17 +12,19 @@ from flytekit import dynamic, workflow
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
-from flyteplugins_codegen.flyte import tasks
+from flyteplugins_codegen.flyte import rounds, tasks
 from flyteplugins_codegen.flyte.nesting import short_working_directory
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.rules import ValidateMode
-from flyteplugins_codegen.models.settings import CacheMode, SandboxKind
-from flyteplugins_codegen.stages.attempts import settle_certainties
-from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, with_drafts
-from flyteplugins_codegen.stages.loop import Finish, FreshDrafts, Repair
+from flyteplugins_codegen.models.settings import Backend, CacheMode, SandboxKind
+from flyteplugins_codegen.stages.attempts import settle_certainties, with_calls
+from flyteplugins_codegen.stages.candidates.judging import with_judged
+from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts
+from flyteplugins_codegen.stages.fresh import with_fresh
+from flyteplugins_codegen.stages.loop import Finish, FreshDrafts, JudgeSideBySide, Repair, WorkAsAgent, first_drafts
 
 
 class Judged(NamedTuple):
@@ -41,9 +43,35 @@ def begin(
     tests: TestsDraft,
     conversation: list[FlyteFile],
 ) -> Judged:
-    """Put the two drafts together as the first candidate, and take the run to its end."""
+    """Put the two drafts together as the first candidate, or ask for more first, and take the run to its end."""
+    count = first_drafts(state.run)
     with short_working_directory():
-        return _take_next_step(state.with_run(with_drafts(state.run, solution, tests)), samples, conversation)
+        if count == 1:
+            drafts = Drafts(solutions=(solution,), tests=tests)
+            return _take_next_step(state.with_run(with_drafts(state.run, drafts)), samples, conversation)
+        spent = state.with_run(with_calls(state.run, (*solution.calls, *tests.calls)))
+        others = rounds.map_others(spent, range(1, count))
+        return begin_with(
+            state=state, samples=samples, solution=solution, tests=tests, others=others, conversation=conversation
+        )
+
+
+@dynamic
+@readable_errors
+def begin_with(
+    *,
+    state: RunState,
+    samples: dict[str, FlyteFile],
+    solution: SolutionDraft,
+    tests: TestsDraft,
+    others: list[rounds.CandidateDraft],
+    conversation: list[FlyteFile],
+) -> Judged:
+    """Put all first drafts together as the first round, and take the run to its end."""
+    drafts = Drafts(solutions=(solution, *(other.draft for other in others)), tests=tests)
+    with short_working_directory():
+        said = [*conversation, *rounds.conversations(others)]
+        return _take_next_step(state.with_run(with_drafts(state.run, drafts)), samples, said)
 
 
 @dynamic
@@ -54,20 +82,53 @@ def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[F
         return _take_next_step(state, samples, conversation)
 
 
+@dynamic
+@readable_errors
+def advance_with_fresh(
+    state: RunState,
+    samples: dict[str, FlyteFile],
+    drafted: list[rounds.CandidateDraft],
+    conversation: list[FlyteFile],
+) -> Judged:
+    """Take the run to its end, with fresh drafts as its next round."""
+    fresh = with_fresh(state.run, [each.draft for each in drafted])
+    with short_working_directory():
+        said = [*conversation, *rounds.conversations(drafted)]
+        return _take_next_step(state.with_run(fresh.run), samples, said)
+
+
+@dynamic
+@readable_errors
+def advance_with_judged(
+    state: RunState, samples: dict[str, FlyteFile], judged: list[RunState], conversation: list[FlyteFile]
+) -> Judged:
+    """Take the run to its end, with what became of each candidate of the round."""
+    run = with_judged(state.run, [each.run for each in judged])
+    with short_working_directory():
+        return _take_next_step(state.with_run(run), samples, conversation)
+
+
 def _take_next_step(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
     """The nodes of the next attempt and of all that comes after it; the last state itself where there is none."""
     run, action = settle_certainties(state.run)  # no pod is needed for what is certain
     state = state.with_run(run)
-    if isinstance(action, Finish):
-        return Judged(state, conversation)
-    if isinstance(action, Repair):
-        state, said = tasks.repair(state=state, samples=samples)
-        conversation = [*conversation, said]
-    if isinstance(action, FreshDrafts):
-        state, said = tasks.draft_anew(state=state, samples=samples)
-        conversation = [*conversation, said]
-    judged = tasks.run_tests(state=tasks.build_environment(state=state), samples=samples)
-    return advance(state=judged, samples=samples, conversation=conversation)
+    match action:
+        case Finish():
+            return Judged(state, conversation)
+        case FreshDrafts():
+            drafted = rounds.map_fresh(state, samples, action.count)
+            return advance_with_fresh(state=state, samples=samples, drafted=drafted, conversation=conversation)
+        case JudgeSideBySide():
+            judged = rounds.map_judgements(state, samples)
+            return advance_with_judged(state=state, samples=samples, judged=judged, conversation=conversation)
+        case Repair():
+            state, said = tasks.repair(state=state, samples=samples)
+            conversation = [*conversation, said]
+        case WorkAsAgent():
+            state, said = tasks.work_as_agent(state=state, samples=samples)
+            conversation = [*conversation, said]
+    tested = tasks.run_tests(state=tasks.build_environment(state=state), samples=samples)
+    return advance(state=tested, samples=samples, conversation=conversation)
 
 
 @workflow
@@ -161,6 +222,9 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     model_params: dict | None = None,
     base_packages: list[str] | None = None,
     max_iterations: int = 10,
+    backend: Backend = "calls",
+    max_turns: int = 20,
+    candidates: int | None = None,
     budget: dict | None = None,
     prices: dict | None = None,
     max_sample_rows: int = 100,
@@ -197,7 +261,10 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         api_base: address of an OpenAI- or Anthropic-compatible server of your own
         model_params: passed on to the provider's call
         base_packages: distributions that every candidate may import
-        max_iterations: how many candidates are tried at most
+        max_iterations: how many candidates are tried at most, those made at once counted each
+        backend: calls asks one question for each step, agent has the model work by tools
+        max_turns: turns of an agent at most
+        candidates: how many solutions are asked for at once; by default one, and three when it and two repairs failed
         budget: what model calls may spend, a JSON object of max_calls, max_tokens, max_cost_usd, max_wall_s
         prices: your own prices by the model's name, each a JSON object of input_usd and output_usd for a million tokens
         max_sample_rows: how many rows of a sample the model sees at most
@@ -218,6 +285,9 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         model_params=model_params,
         base_packages=base_packages,
         max_iterations=max_iterations,
+        backend=backend,
+        max_turns=max_turns,
+        candidates=candidates,
         budget=budget,
         prices=prices,
         max_sample_rows=max_sample_rows,

@@ -22,13 +22,19 @@ class Budget(Value):
     max_cost_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     max_wall_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
-    def halved(self, spent: Spending) -> Budget:
-        """The budget for each of two that spend at once and cannot see each other: half of what is left."""
+    def shared(self, spent: Spending, shares: int) -> Budget:
+        """The budget for each of some that spend at once and cannot see each other: an equal part of what is left.
+
+        Calls are rounded so that all of them together make one too many at most.
+        """
         left_cost = None if self.max_cost_usd is None else self.max_cost_usd - (spent.cost_usd or 0.0)
+        left_tokens = 0 if self.max_tokens is None else max(self.max_tokens - spent.tokens, 0)
+        left_calls = 0 if self.max_calls is None else max(self.max_calls - spent.calls, 0)
+        calls = (left_calls + 1) // shares if left_calls else 0
         return Budget(
-            max_calls=None if self.max_calls is None else spent.calls + -(-max(self.max_calls - spent.calls, 0) // 2),
-            max_tokens=None if self.max_tokens is None else spent.tokens + max(self.max_tokens - spent.tokens, 0) // 2,
-            max_cost_usd=None if left_cost is None else (spent.cost_usd or 0.0) + max(left_cost, 0.0) / 2,
+            max_calls=None if self.max_calls is None else spent.calls + calls,
+            max_tokens=None if self.max_tokens is None else spent.tokens + left_tokens // shares,
+            max_cost_usd=None if left_cost is None else (spent.cost_usd or 0.0) + max(left_cost, 0.0) / shares,
             max_wall_s=self.max_wall_s,
         )
 

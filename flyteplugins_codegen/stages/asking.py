@@ -21,14 +21,14 @@ from flyteplugins_codegen.store import ContentStore
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
 
-def open_account(run: Run, *, is_halved: bool = False) -> Account:
+def open_account(run: Run, *, shares: int = 1) -> Account:
     """The account of the run's budget, from what its calls have spent by now, in this process or in others.
 
-    `is_halved` is for a stage that runs beside another one in a process of its own.
+    `shares` is how many stages run beside each other, each in a process of its own.
     """
     spent = sum((_spending(call) for call in run.calls if not call.is_reused), Spending())
     budget = run.settings.budget
-    return Account(budget.halved(spent) if is_halved else budget, spent)
+    return Account(budget.shared(spent, shares) if shares > 1 else budget, spent)
 
 
 def _spending(call: ModelCall) -> Spending:
@@ -36,7 +36,7 @@ def _spending(call: ModelCall) -> Spending:
     return Spending(calls=1, tokens=tokens, cost_usd=call.cost_usd, wall_s=call.wall_s)
 
 
-async def ask_within(
+async def ask_within(  # noqa: PLR0913 - one question with all that its answer is kept, checked and paid by
     account: Account,
     settings: Settings,
     purpose: Purpose,
@@ -44,15 +44,16 @@ async def ask_within(
     reply_type: type[ReplyT],
     *,
     check: Callable[[ReplyT], object] = lambda _: None,
+    attempt: int = 0,
 ) -> Answer[ReplyT]:
-    """A valid reply of the run's model.
+    """A valid reply of the run's model. Another `attempt` is a question of its own, for one more answer to the same.
 
     Raises BudgetSpentError where the budget allows no call more; ModelError: see its subclasses. `calls` are priced.
     """
     model = open_model(
         settings, store=ContentStore(), watch=lambda asked: BudgetedModel(asked, account, settings.prices)
     )
-    request = build_request(purpose, messages, reply_type, settings)
+    request = build_request(purpose, messages, reply_type, settings).model_copy(update={"attempt": attempt})
     try:
         answer = await ask(model, request, reply_type, check)
     except ModelError as error:

@@ -1,10 +1,12 @@
-"""Stages `write_solution` and `write_tests`: two model calls, side by side, neither seeing the other's reply."""
+"""Stages `write_solution` and `write_tests`: model calls made side by side, none seeing another's reply."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 
-from flyteplugins_codegen.errors import BudgetSpentError, ModelError
+from flyteplugins_codegen.errors import BudgetSpentError, ModelError, ReplyError
+from flyteplugins_codegen.llm.ask import Answer
 from flyteplugins_codegen.llm.budgeted import Account
 from flyteplugins_codegen.llm.prompts import Brief, solution_messages, suite_messages
 from flyteplugins_codegen.llm.replies import SolutionReply, TestsReply
@@ -13,22 +15,32 @@ from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolut
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.profile import DataContext
 from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.stages.asking import ask_within
-from flyteplugins_codegen.stages.attempts import with_calls, with_next
+from flyteplugins_codegen.stages.attempts import with_calls, with_round
 from flyteplugins_codegen.stages.privacy import without_keys
 from flyteplugins_codegen.stages.progress import stage
 
 
 class SolutionDraft(Value):
-    """What the solution's author proposed, with the calls that it took. `stopped`: the budget allowed no proposal."""
+    """What the solution's author proposed, with the calls that it took.
+
+    Without a proposal either the budget allowed none, as `stopped` says, or no reply was usable, as `unusable` does.
+    """
 
     plan: CodePlan | None = None
     solution: CodeSolution | None = None
     calls: tuple[ModelCall, ...]
     stopped: str = ""
+    unusable: str = ""
+
+    def candidate(self, tests: str | None) -> Candidate | None:
+        """The proposal with the tests that judge it; None where there is no proposal."""
+        if self.plan is None or self.solution is None:
+            return None
+        return Candidate(plan=self.plan, solution=self.solution, tests=tests)
 
 
 class TestsDraft(Value):
@@ -46,8 +58,10 @@ def brief_of(settings: Settings, request: Request, context: DataContext) -> Brie
     return Brief(request=request, context=context, role=settings.system_prompt, installed=settings.base_packages)
 
 
-async def write_solution(run: Run, account: Account) -> SolutionDraft:
+async def write_solution(run: Run, account: Account, place: int = 0) -> SolutionDraft:
     """Plan, script and packages in one call, or why the budget does not allow it.
+
+    `place` is which of several independent drafts this is, so that an answer to one stands for no other.
 
     Raises:
         ModelError: see its subclasses; the usage of replies that could not be used is in `.calls`.
@@ -55,17 +69,25 @@ async def write_solution(run: Run, account: Account) -> SolutionDraft:
     with stage("write solution") as note:
         messages = without_keys(solution_messages(brief_of(run.settings, run.request, run.context)), run.request)
         try:
-            answer = await ask_within(account, run.settings, "solution", messages, SolutionReply)
+            answer = await ask_within(account, run.settings, "solution", messages, SolutionReply, attempt=place)
         except BudgetSpentError as error:
             note.detail = str(error)
             return SolutionDraft(calls=error.calls, stopped=str(error))
-        reply = answer.value
-        note.detail = f"{len(reply.code.splitlines())} lines"
-        return SolutionDraft(
-            plan=plan_of(reply),
-            solution=solution_of(reply),
-            calls=answer.calls,
-        )
+        note.detail = f"{len(answer.value.code.splitlines())} lines"
+        return draft_of(answer)
+
+
+async def try_solution(run: Run, account: Account, place: int) -> SolutionDraft:
+    """As `write_solution`, for one of several: a reply that cannot be used is told in the draft, and ends no other."""
+    try:
+        return await write_solution(run, account, place)
+    except ReplyError as error:
+        return SolutionDraft(calls=error.calls, unusable=str(error))
+
+
+def draft_of(answer: Answer[SolutionReply]) -> SolutionDraft:
+    """The draft that a reply gives."""
+    return SolutionDraft(plan=plan_of(answer.value), solution=solution_of(answer.value), calls=answer.calls)
 
 
 def plan_of(reply: SolutionReply) -> CodePlan:
@@ -100,30 +122,50 @@ async def write_tests(run: Run, account: Account) -> TestsDraft:
         return TestsDraft(tests=tests, calls=answer.calls)
 
 
-async def write_drafts(run: Run, account: Account) -> tuple[SolutionDraft, TestsDraft]:
-    """Both drafts, side by side. Raises ModelError, once both calls have ended: neither's reply is paid for in vain."""
-    solution, tests = await asyncio.gather(
-        write_solution(run, account), write_tests(run, account), return_exceptions=True
+class Drafts(Value):
+    """The drafts of one run's beginning."""
+
+    solutions: tuple[SolutionDraft, ...]
+    tests: TestsDraft
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """All calls that they took."""
+        return (*(call for solution in self.solutions for call in solution.calls), *self.tests.calls)
+
+
+async def write_drafts(run: Run, account: Account, count: int = 1) -> Drafts:
+    """`count` solutions and the tests, side by side. Raises ModelError.
+
+    It is raised once all calls have ended, so that no reply is paid for in vain.
+    """
+    write = write_solution if count == 1 else try_solution
+    drafting = [write(run, account, place) for place in range(count)]
+    made = await asyncio.gather(*drafting, write_tests(run, account), return_exceptions=True)
+    for error in made:
+        if isinstance(error, BaseException):
+            raise with_calls_of(error, made)
+    return Drafts(
+        solutions=tuple(draft for draft in made if isinstance(draft, SolutionDraft)),
+        tests=next(draft for draft in made if isinstance(draft, TestsDraft)),
     )
-    if isinstance(solution, BaseException):
-        raise _with_calls_of(solution, tests)
-    if isinstance(tests, BaseException):
-        raise _with_calls_of(tests, solution)
-    return solution, tests
 
 
-def _with_calls_of(error: BaseException, other: SolutionDraft | TestsDraft | BaseException) -> BaseException:
-    """The error, accounting for what its sibling's calls cost too."""
+def with_calls_of(error: BaseException, made: Iterable[object]) -> BaseException:
+    """The error, accounting for what its siblings' calls cost too."""
     if isinstance(error, ModelError):
-        error.calls = (*error.calls, *getattr(other, "calls", ()))
+        others = (call for each in made if each is not error for call in getattr(each, "calls", ()))
+        error.calls = (*error.calls, *others)
     return error
 
 
-def with_drafts(run: Run, solution: SolutionDraft, tests: TestsDraft) -> Run:
-    """The run with the two drafts as its first candidate, and their calls accounted for."""
-    stopped = solution.stopped or tests.stopped
-    run = with_calls(run, (*solution.calls, *tests.calls)).model_copy(update={"stopped": stopped})
-    if solution.plan is None or solution.solution is None:
-        return run
-    candidate = Candidate(plan=solution.plan, solution=solution.solution, tests=tests.tests)
-    return with_next(run, "first_draft", "the first answer", candidate)
+def with_drafts(run: Run, drafts: Drafts) -> Run:
+    """The run with the drafts as its first candidates, and their calls accounted for."""
+    stops = [stopped for stopped in (*(draft.stopped for draft in drafts.solutions), drafts.tests.stopped) if stopped]
+    run = with_calls(run, drafts.calls)
+    candidates = [made for draft in drafts.solutions if (made := draft.candidate(drafts.tests.tests)) is not None]
+    if not candidates:  # with nothing to go on from, what no reply was usable for ends the run as a spent budget does
+        stops += [draft.unusable for draft in drafts.solutions if draft.unusable]
+    reason = "the first answer" if len(candidates) == 1 else f"one of {len(candidates)} first answers"
+    attempts = [Attempt(number=1, action="first_draft", reason=reason, candidate=each) for each in candidates]
+    return with_round(run, attempts).model_copy(update={"stopped": stops[0] if stops else ""})

@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TypeAlias
 
-from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ModelError, ReplyError
-from flyteplugins_codegen.llm.ask import Answer
+from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
 from flyteplugins_codegen.llm.budgeted import Account
 from flyteplugins_codegen.llm.prompts import describe_learnt, fresh_messages
 from flyteplugins_codegen.llm.replies import SolutionReply
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.candidate import Candidate
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.stages.asking import ask_within
 from flyteplugins_codegen.stages.attempts import with_calls, with_round
-from flyteplugins_codegen.stages.draft import brief_of, plan_of, solution_of
+from flyteplugins_codegen.stages.draft import SolutionDraft, brief_of, draft_of, with_calls_of
 from flyteplugins_codegen.stages.lineage import base_attempt
 from flyteplugins_codegen.stages.loop import FreshDrafts, next_action
 from flyteplugins_codegen.stages.privacy import masked_failures, masker_for, without_keys
 from flyteplugins_codegen.stages.progress import stage
-
-_Answered: TypeAlias = Answer[SolutionReply] | BaseException
 
 
 class Drafted(Value):
@@ -46,46 +41,57 @@ async def draft_anew(run: Run, samples: Mapping[str, Path], account: Account) ->
     Raises:
         ModelError: the model could not be reached; replies that came all the same are kept for the next run.
     """
-    action = next_action(run)
-    if not isinstance(action, FreshDrafts):
-        raise CodegenError(f"no fresh drafts come next, but {type(action).__name__}")
     with stage("draft anew") as note:
-        masker = masker_for(run.settings, run.request)
-        failed = await asyncio.to_thread(masked_failures, _Failures(attempts=run.attempts), masker, samples)
-        learnt = describe_learnt(failed.attempts)
-        answers = await asyncio.gather(
-            # Their numbers make of each a question of its own, which an earlier answer does not stand for.
-            *(_ask(run, account, learnt, len(run.attempts) + number + 1) for number in range(action.count)),
-            return_exceptions=True,
-        )
-        drafted = _with_answers(run, action, answers)
+        drafts = await write_anew(run, samples, account, range(fresh_drafts(run).count))
+        drafted = with_fresh(run, drafts)
         made = len(drafted.run.attempts) - len(run.attempts)
         note.detail = drafted.run.stopped or f"{made} solution{'s' if made > 1 else ''}"
         return drafted
 
 
-async def _ask(run: Run, account: Account, learnt: str, number: int) -> Answer[SolutionReply]:
+def fresh_drafts(run: Run) -> FreshDrafts:
+    """How many are asked for, and why. Raises CodegenError where something else comes next."""
+    action = next_action(run)
+    if not isinstance(action, FreshDrafts):
+        raise CodegenError(f"no fresh drafts come next, but {type(action).__name__}")
+    return action
+
+
+async def write_anew(
+    run: Run, samples: Mapping[str, Path], account: Account, places: Iterable[int]
+) -> tuple[SolutionDraft, ...]:
+    """The drafts at these places of the round, asked for side by side. Raises ModelError, once all have ended."""
+    masker = masker_for(run.settings, run.request)
+    failed = await asyncio.to_thread(masked_failures, _Failures(attempts=run.attempts), masker, samples)
+    learnt = describe_learnt(failed.attempts)
+    # Their numbers make of each a question of its own, which an earlier answer does not stand for.
+    asked = [_write(run, account, learnt, len(run.attempts) + place + 1) for place in places]
+    made = await asyncio.gather(*asked, return_exceptions=True)
+    for error in made:
+        if isinstance(error, BaseException):
+            raise with_calls_of(error, made)
+    return tuple(draft for draft in made if isinstance(draft, SolutionDraft))
+
+
+async def _write(run: Run, account: Account, learnt: str, number: int) -> SolutionDraft:
     brief = brief_of(run.settings, run.request, run.context)
     messages = without_keys(fresh_messages(brief, learnt, number), run.request)
-    return await ask_within(account, run.settings, "solution", messages, SolutionReply)
+    try:
+        return draft_of(await ask_within(account, run.settings, "solution", messages, SolutionReply))
+    except BudgetSpentError as error:
+        return SolutionDraft(calls=error.calls, stopped=str(error))
+    except ReplyError as error:
+        return SolutionDraft(calls=error.calls, unusable=str(error))
 
 
-def _with_answers(run: Run, action: FreshDrafts, answers: Sequence[_Answered]) -> Drafted:
-    calls = tuple(call for answer in answers for call in getattr(answer, "calls", ()))
-    failures = [answer for answer in answers if isinstance(answer, BaseException)]
-    for failure in failures:
-        if not isinstance(failure, ReplyError | BudgetSpentError):
-            if isinstance(failure, ModelError):
-                failure.calls = calls
-            raise failure
+def with_fresh(run: Run, drafts: Sequence[SolutionDraft]) -> Drafted:
+    """The run with the drafts as its next round, judged by the tests of the attempts before."""
+    reason, tests = fresh_drafts(run).reason, base_attempt(run).candidate.tests
+    calls = tuple(call for draft in drafts for call in draft.calls)
     run = with_calls(run, calls)
-    tests = base_attempt(run).candidate.tests
-    drafts = [_attempt(action, answer.value, tests) for answer in answers if isinstance(answer, Answer)]
-    if not drafts:
-        return Drafted(run=run.model_copy(update={"stopped": str(failures[0])}), calls=calls)
-    return Drafted(run=with_round(run, drafts), calls=calls)
-
-
-def _attempt(action: FreshDrafts, reply: SolutionReply, tests: str | None) -> Attempt:
-    candidate = Candidate(plan=plan_of(reply), solution=solution_of(reply), tests=tests)
-    return Attempt(number=1, action="fresh_draft", reason=action.reason, candidate=candidate)
+    candidates = [made for draft in drafts if (made := draft.candidate(tests)) is not None]
+    if not candidates:
+        stopped = next(draft.stopped or draft.unusable for draft in drafts)
+        return Drafted(run=run.model_copy(update={"stopped": stopped}), calls=calls)
+    attempts = [Attempt(number=1, action="fresh_draft", reason=reason, candidate=each) for each in candidates]
+    return Drafted(run=with_round(run, attempts), calls=calls)

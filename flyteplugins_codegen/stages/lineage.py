@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.stages.candidates.choosing import choose
 from flyteplugins_codegen.stages.outcome import best_attempt
+
+
+def pending_attempts(run: Run) -> tuple[Attempt, ...]:
+    """The attempts that have not been judged yet."""
+    return tuple(attempt for attempt in run.attempts if attempt.report is None)
 
 
 def pending_attempt(run: Run) -> Attempt | None:
     """The first attempt that has not been judged yet."""
-    return next((attempt for attempt in run.attempts if attempt.report is None), None)
+    return next(iter(pending_attempts(run)), None)
 
 
 def newest_round(run: Run) -> tuple[Attempt, ...]:
@@ -17,11 +23,13 @@ def newest_round(run: Run) -> tuple[Attempt, ...]:
 
 
 def base_attempt(run: Run) -> Attempt:
-    """The attempt that the run goes on from: of the newest round, the one that came farthest.
+    """The attempt that the run goes on from: the one that is chosen of the newest round, else what came farthest in it.
 
     Raises IndexError for a run without attempts.
     """
-    return best_attempt(newest_round(run)) or run.attempts[-1]
+    attempts = newest_round(run)
+    chosen = choose(attempts).attempt
+    return next((each for each in attempts if each.number == chosen), best_attempt(attempts) or attempts[-1])
 
 
 def lineage_of(run: Run, attempt: Attempt) -> tuple[Attempt, ...]:

@@ -13,15 +13,20 @@ from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.report import Cause
 from flyteplugins_codegen.models.run import Attempt, Blame, DroppedTest, Run
+from flyteplugins_codegen.source.test_functions import function_of
+from flyteplugins_codegen.stages.candidates.choosing import choose
+from flyteplugins_codegen.stages.candidates.differing import find_disagreement
 from flyteplugins_codegen.stages.certainties import missing_packages
-from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, pending_attempt, repairs_of
+from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
 
 REPAIRS_OF_ONE_CANDIDATE: Final = 2
 FRESH_CANDIDATES: Final = 3
 
 
 class FirstDraft(Value):
-    """Ask for a solution and, side by side, for tests."""
+    """Ask for `count` solutions, none seeing another, and, side by side, for tests."""
+
+    count: int = 1
 
 
 class FreshDrafts(Value):
@@ -37,6 +42,10 @@ class BuildEnvironment(Value):
 
 class RunTests(Value):
     """Run the first candidate that is not judged yet."""
+
+
+class JudgeSideBySide(Value):
+    """Build and run all candidates that are not judged yet."""
 
 
 class AddPackages(Value):
@@ -67,6 +76,12 @@ class Repair(Value):
     blame_reason: str = ""
 
 
+class WorkAsAgent(Value):
+    """Let the model work by tools until it submits a candidate, in place of drafts and repairs."""
+
+    reason: str
+
+
 class Finish(Value):
     """Stop here; `reason` says what decided."""
 
@@ -87,10 +102,12 @@ Action: TypeAlias = (
     | FreshDrafts
     | BuildEnvironment
     | RunTests
+    | JudgeSideBySide
     | AddPackages
     | AddSystemPackages
     | DropTests
     | Repair
+    | WorkAsAgent
     | Finish
 )
 Decide: TypeAlias = Callable[[Run, Attempt], "Action | None"]
@@ -99,14 +116,29 @@ Decide: TypeAlias = Callable[[Run, Attempt], "Action | None"]
 def next_action(run: Run) -> Action:
     """What to do next with a run as it stands. Pure: the same run always gets the same answer."""
     if not run.attempts:
-        return Finish(success=False, reason=run.stopped) if run.stopped else FirstDraft()
-    pending = pending_attempt(run)
-    if pending is not None:
-        return BuildEnvironment() if pending.environment is None else RunTests()
+        return Finish(success=False, reason=run.stopped) if run.stopped else _begin(run)
+    pending = pending_attempts(run)
+    if len(pending) > 1:
+        return JudgeSideBySide()
+    if pending:
+        return BuildEnvironment() if pending[0].environment is None else RunTests()
     base = base_attempt(run)
     has_passed = base.report is not None and base.report.passed
     decisions = _AFTER_SUCCESS if has_passed else _AFTER_FAILURE
     return next(action for decide in decisions if (action := decide(run, base)) is not None)
+
+
+def _begin(run: Run) -> Action:
+    if run.settings.backend == "agent":
+        return WorkAsAgent(reason="there is no candidate yet")
+    return FirstDraft(count=first_drafts(run))
+
+
+def first_drafts(run: Run) -> int:
+    """How many solutions are asked for at first: one, unless the agent's `candidates` says otherwise."""
+    if run.settings.backend == "agent":
+        return 1
+    return _affordable_drafts(run, run.settings.candidates or 1, calls_beside=int(not run.settings.skip_tests))
 
 
 def told_cause(attempt: Attempt) -> str:
@@ -150,6 +182,10 @@ def _end_of_asking(run: Run, base: Attempt) -> Finish | None:
     return Finish(success=False, reason=f"{run.stopped}; attempt {base.number} failed with {told_cause(base)}")
 
 
+def _work_on(run: Run, base: Attempt) -> WorkAsAgent | None:
+    return WorkAsAgent(reason=told_cause(base)) if run.settings.backend == "agent" else None
+
+
 def _repair(run: Run, base: Attempt) -> Repair | None:
     if repairs_of(lineage_of(run, base)) >= REPAIRS_OF_ONE_CANDIDATE:
         return None
@@ -157,26 +193,60 @@ def _repair(run: Run, base: Attempt) -> Repair | None:
 
 
 def _draft_anew(run: Run, base: Attempt) -> FreshDrafts:
-    reason = (
-        f"{REPAIRS_OF_ONE_CANDIDATE} repairs of one candidate did not help; the last failed with {told_cause(base)}"
-    )
-    return FreshDrafts(count=_affordable_drafts(run), reason=reason)
+    reason = f"{REPAIRS_OF_ONE_CANDIDATE} repairs of one did not help; the last failed with {told_cause(base)}"
+    asked = run.settings.candidates
+    count = _affordable_drafts(run, asked or FRESH_CANDIDATES)
+    # Two that differ would leave it undecided: where nobody asked for several, it is all three or one.
+    return FreshDrafts(count=count if asked or count == FRESH_CANDIDATES else 1, reason=reason)
 
 
-def _affordable_drafts(run: Run) -> int:
-    """As many as are wanted at once where calls and candidates for all of them are left, else one."""
-    max_calls = run.settings.budget.max_calls
-    spent = sum(not call.is_reused for call in run.calls)
-    has_calls = max_calls is None or max_calls - spent >= FRESH_CANDIDATES
-    has_room = run.settings.max_iterations - len(run.attempts) >= FRESH_CANDIDATES
-    return FRESH_CANDIDATES if has_calls and has_room else 1
+def _affordable_drafts(run: Run, wanted: int, calls_beside: int = 0) -> int:
+    """As many of the drafts that are wanted at once as calls, tokens and iterations are left for; one at least."""
+    budget = run.settings.budget
+    spent = sum(_tokens(call) for call in run.calls if not call.is_reused)
+    # What a solution takes is not known before there was one; what the largest call so far took is near to it.
+    largest = max(map(_tokens, run.calls), default=0)
+    room = [wanted, run.settings.max_iterations - len(run.attempts)]
+    if budget.max_calls is not None:
+        room.append(budget.max_calls - sum(not call.is_reused for call in run.calls) - calls_beside)
+    if budget.max_tokens is not None and largest:
+        room.append((budget.max_tokens - spent) // largest)
+    return max(1, min(room))
 
 
-_AFTER_SUCCESS: Final[tuple[Decide, ...]] = (_end_unjudged, _succeed)
+def _tokens(call: ModelCall) -> int:
+    return call.usage.input_tokens + call.usage.output_tokens
+
+
+def _abstain(run: Run, _: Attempt) -> Finish | None:
+    """Of several candidates that pass everything and differ none is more to be trusted than another."""
+    attempts = newest_round(run)
+    choice = choose(attempts)
+    if not choice.is_undecided:
+        return None
+    passing = [group for group in choice.groups if group.passes_all]
+    number = sum(len(group.attempts) for group in passing)
+    differing = find_disagreement(run.request, passing, attempts)
+    told = f"{number} candidates pass every check, and no majority of them agrees: which is right, no check can say"
+    return Finish(success=False, reason=f"{told}; add an example or a test that decides. {differing or ''}".strip())
+
+
+def _drop_outvoted(run: Run, base: Attempt) -> DropTests | None:
+    """Tests that most candidates contradict; dropping them tries nothing new, so it counts for no iteration."""
+    outvoted = choose(newest_round(run)).outvoted
+    names = dict.fromkeys(function_of(name) for name in outvoted)
+    reason = "most candidates, each written without knowing the others, do the same and fail it"
+    tests = tuple(DroppedTest(name=name, reason=reason, attempt=base.number) for name in names)
+    return DropTests(tests=tests) if tests else None
+
+
+_AFTER_SUCCESS: Final[tuple[Decide, ...]] = (_end_unjudged, _abstain, _succeed)
 _AFTER_FAILURE: Final[tuple[Decide, ...]] = (
+    _drop_outvoted,
     _end_of_iterations,
     _add_packages,
     _end_of_asking,
+    _work_on,
     _repair,
     _draft_anew,
 )

@@ -88,8 +88,17 @@ def test_an_account_goes_on_from_what_other_processes_spent():
     settings = Settings(model="openai/m", budget=Budget(max_calls=4, max_tokens=400, max_cost_usd=1.5))
     run = Run(settings=settings, request=Request(prompt="p"), calls=(paid, kept))
     assert open_account(run).spent == Spending(calls=1, tokens=100, cost_usd=0.5)
-    halves = open_account(run, is_halved=True).budget
+    halves = open_account(run, shares=2).budget
     assert halves == Budget(max_calls=3, max_tokens=250, max_cost_usd=1.0)
+
+
+@pytest.mark.parametrize("shares", [2, 3, 5])
+@pytest.mark.parametrize("max_calls", range(1, 12))
+def test_shares_of_a_budget_come_to_one_call_too_many_at_most(max_calls, shares):
+    spent = Spending(calls=1, tokens=10)
+    share = Budget(max_calls=max_calls, max_tokens=1000).shared(spent, shares)
+    assert shares * (share.max_calls - spent.calls) <= max(max_calls - spent.calls + 1, 0)
+    assert shares * (share.max_tokens - spent.tokens) <= 990
 
 
 def test_the_default_budget_is_what_the_stages_can_ask_at_most():

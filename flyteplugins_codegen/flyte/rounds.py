@@ -1,0 +1,74 @@
+"""Several candidates at once as map tasks: each is drafted, built and run in pods of its own.
+
+In local execution, too, each is a task of its own, found in Flyte's cache by a run that was killed and started again.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+
+from flytekit import map_task, task
+from flytekit.types.file import FlyteFile
+
+from flyteplugins_codegen.flyte import tasks
+from flyteplugins_codegen.flyte.caching import cached_by_code
+from flyteplugins_codegen.flyte.drafting import draft_another, draft_fresh
+from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples, sample_paths, write_calls
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.stages.attempts import without_messages
+from flyteplugins_codegen.stages.candidates.judging import distinct_pending
+from flyteplugins_codegen.stages.draft import SolutionDraft
+
+_AT_ONCE = 4
+"""Pods of one round at a time."""
+
+
+class CandidateDraft(Value):
+    """A draft without its messages, and the file that has them."""
+
+    draft: SolutionDraft
+    conversation: FlyteFile
+
+
+@task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets())
+@readable_errors
+def write_another(place: int, state: RunState) -> CandidateDraft:
+    """Ask the model for one more first solution, which knows nothing of the others."""
+    return _kept(draft_another(state, place))
+
+
+@task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets())
+@readable_errors
+def draft_anew(place: int, state: RunState, samples: dict[str, FlyteFile]) -> CandidateDraft:
+    """Ask the model for another solution, with what was learnt from those that failed."""
+    return _kept(draft_fresh(state, sample_paths(samples), place))
+
+
+def _kept(draft: SolutionDraft) -> CandidateDraft:
+    accounted = draft.model_copy(update={"calls": without_messages(draft.calls)})
+    return CandidateDraft(draft=accounted, conversation=write_calls(draft.calls))
+
+
+def map_others(state: RunState, places: Sequence[int]) -> list[CandidateDraft]:
+    """The node that drafts more first solutions, to be called in a dynamic. `state` accounts for all calls so far."""
+    return map_task(functools.partial(write_another, state=state), concurrency=_AT_ONCE)(place=list(places))
+
+
+def map_fresh(state: RunState, samples: Samples, count: int) -> list[CandidateDraft]:
+    """The node that drafts the solutions of a later round, to be called in a dynamic."""
+    drafting = functools.partial(draft_anew, state=state, samples=samples)
+    return map_task(drafting, concurrency=_AT_ONCE)(place=list(range(count)))
+
+
+def map_judgements(state: RunState, samples: Samples) -> list[RunState]:
+    """The nodes that build and run all candidates that are not judged yet, equal ones once, in a dynamic."""
+    alone = [state.with_run(run) for run in distinct_pending(state.run)]
+    built = map_task(tasks.build_environment, concurrency=_AT_ONCE)(state=alone)
+    return map_task(functools.partial(tasks.run_tests, samples=samples), concurrency=_AT_ONCE)(state=built)
+
+
+def conversations(drafted: Iterable[CandidateDraft]) -> Conversation:
+    """What was said about the drafts, in order."""
+    return [each.conversation for each in drafted]
