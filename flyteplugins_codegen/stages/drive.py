@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -13,6 +15,7 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages.agentic.work import Worked, work_as_agent
 from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.stages.attempts import settle_certainties
+from flyteplugins_codegen.stages.benches import Benches
 from flyteplugins_codegen.stages.build import build_environment
 from flyteplugins_codegen.stages.candidates.judging import judge_side_by_side
 from flyteplugins_codegen.stages.context import extract_context
@@ -32,6 +35,9 @@ from flyteplugins_codegen.stages.loop import (
 from flyteplugins_codegen.stages.prepare import check_sandbox
 from flyteplugins_codegen.stages.repair import Repaired, repair
 from flyteplugins_codegen.stages.schemas import with_schemas
+from flyteplugins_codegen.stages.strength import measure_strength
+from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests
+from flyteplugins_codegen.stages.stronger_tests import Strengthened, strengthen_tests
 from flyteplugins_codegen.stages.test import run_tests
 
 
@@ -50,31 +56,47 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
     schemed = await with_schemas(run.model_copy(update={"context": context}), samples, account)
     calls = schemed.calls
     run, action = settle_certainties(schemed.run)
-    while not isinstance(action, Finish):
-        run, made = await _step(run, action, samples, account)
-        calls += made
-        run, action = settle_certainties(run)
+    with closing(Benches()) as benches:
+        means = _Means(samples, account, benches)
+        while not isinstance(action, Finish):
+            run, made = await _step(run, action, means)
+            calls += made
+            run, action = settle_certainties(run)
     return Driven(run=run, finish=action, calls=calls)
 
 
-_Trying: TypeAlias = Callable[[Run, Mapping[str, Path], Account], Awaitable[Repaired | Drafted | Worked]]
-_TRIES: Final[dict[type[Action], _Trying]] = {Repair: repair, FreshDrafts: draft_anew, WorkAsAgent: work_as_agent}
+_Trying: TypeAlias = Callable[[Run, Mapping[str, Path], Account], Awaitable[Repaired | Drafted | Strengthened | Worked]]
+_TRIES: Final[dict[type[Action], _Trying]] = {
+    Repair: repair,
+    FreshDrafts: draft_anew,
+    StrengthenTests: strengthen_tests,
+    WorkAsAgent: work_as_agent,
+}
 
 
-async def _step(
-    run: Run, action: Action, samples: Mapping[str, Path], account: Account
-) -> tuple[Run, tuple[ModelCall, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """What the steps of one run share."""
+
+    samples: Mapping[str, Path]
+    account: Account
+    benches: Benches
+
+
+async def _step(run: Run, action: Action, means: _Means) -> tuple[Run, tuple[ModelCall, ...]]:
     """The run after one action, and the calls that it took, with their messages."""
     match action:
         case FirstDraft():
-            drafts = await write_drafts(run, account, action.count)
+            drafts = await write_drafts(run, means.account, action.count)
             return with_drafts(run, drafts), drafts.calls
-        case Repair() | FreshDrafts() | WorkAsAgent():
-            tried = await _TRIES[type(action)](run, samples, account)
+        case Repair() | FreshDrafts() | StrengthenTests() | WorkAsAgent():
+            tried = await _TRIES[type(action)](run, means.samples, means.account)
             return tried.run, tried.calls
         case JudgeSideBySide():
-            return await asyncio.to_thread(judge_side_by_side, run, samples), ()
+            return await asyncio.to_thread(judge_side_by_side, run, means.samples, means.benches), ()
+        case MeasureStrength():
+            return await asyncio.to_thread(measure_strength, run), ()
         case BuildEnvironment():
             return await asyncio.to_thread(build_environment, run), ()
         case _:
-            return await asyncio.to_thread(run_tests, run, samples), ()
+            return await asyncio.to_thread(run_tests, run, means.samples, means.benches), ()
