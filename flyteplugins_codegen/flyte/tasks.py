@@ -38,6 +38,7 @@ from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
 from flyteplugins_codegen.stages.loop import BuildEnvironment, Driven, Finish, RunTests, next_action
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
+from flyteplugins_codegen.stages.report.page import as_frame
 from flyteplugins_codegen.stages.schemas import with_schemas
 from flyteplugins_codegen.syncing import run_blocking
 
@@ -252,7 +253,7 @@ def finish(
     """
     result = CodeGenEvalResult.from_run(_at_its_end(state.run, conversation), samples)
     folder = result.save(folder_for(result, save_to))
-    Deck("Report", (folder / "report.html").read_text())
+    Deck("Report", as_frame((folder / "report.html").read_text()))
     if not result.success and not allow_failure:
         raise NotSuccessfulError(
             f"{result.error}\nThe best candidate, its tests and the report are in {folder}; allow_failure gives the "

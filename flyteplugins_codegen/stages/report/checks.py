@@ -41,7 +41,7 @@ def _run(run: ScriptRun, room: Room) -> str:
     told = log(run.cause.message, room.chars) if run.cause else ""
     outputs = bullets((_output(*item, room) for item in list(run.outputs.items())[: room.rows]), "outputs")
     spoken = folded("stdout", log(run.stdout, room.chars)) + folded("stderr", log(run.stderr, room.chars))
-    return head + told + outputs + spoken
+    return head + told + outputs + spoken + _variables(run.variables, room)
 
 
 def _output(name: str, value: JsonValue, room: Room) -> str:
@@ -82,7 +82,12 @@ def _test(test: TestOutcome, room: Room) -> str:
     head = f"{_mark(is_passed=is_passed)}<code>{name}</code>{ended} {_took(test.duration_s)}"
     if is_passed:
         return head
-    return head + log(test.message, room.chars) + folded("Traceback", log(test.traceback, room.chars))
+    traceback = folded("Traceback", log(test.traceback, room.chars))
+    return head + log(test.message, room.chars) + traceback + _variables(test.variables, room)
+
+
+def _variables(values: str, room: Room) -> str:
+    return folded("Variables when it failed", log(values, room.chars))
 
 
 def _mark(*, is_passed: bool) -> str:
