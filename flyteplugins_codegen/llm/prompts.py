@@ -10,9 +10,7 @@ from flyteplugins_codegen.models.candidate import Candidate
 from flyteplugins_codegen.models.conversation import Message
 from flyteplugins_codegen.models.interface import TypeName
 from flyteplugins_codegen.models.profile import DataContext
-from flyteplugins_codegen.models.report import SAMPLES_CASE, Cause, ScriptRun, SuiteReport, TestReport
 from flyteplugins_codegen.models.request import Example, Request
-from flyteplugins_codegen.models.run import Attempt
 
 ROLE = "You are a careful Python engineer. Reply with one JSON object of the given schema and nothing else."
 
@@ -45,6 +43,13 @@ The candidate below failed. Find the cause first, then mend it with the smallest
 - `edits`: search/replace pairs for solution.py, or for test_solution.py when error_type is test_error. `search` is \
 copied exactly and occurs once. Instead of edits, `code` or `test_code` may hold the whole file when it is short.
 - The user's examples and tests are right by definition."""
+
+STRONGER_CONTRACT = """\
+The tests below pass, but they also pass for each of the wrong versions of solution.py that are listed: the changed \
+line makes no difference to any of them. Write further tests, in a module of its own, that fail for as many of these \
+as can be told apart by what the description promises. Work every expected value out from the description by hand; \
+do not copy it from the code, which may be wrong. Where a change makes no difference that the description speaks of, \
+leave it. Do not repeat the tests that are there."""
 
 FRESH_CONTRACT = """\
 Write the script anew, from the description, by an approach of your own that meets none of these failures."""
@@ -119,15 +124,26 @@ def constraints_messages(
     return _messages(role, CONSTRAINTS_CONTRACT, text)
 
 
-def repair_messages(brief: Brief, candidate: Candidate, failure: str) -> tuple[Message, ...]:
-    """Ask for the cause and the change; `failure` comes from `describe_failure`."""
+def repair_messages(brief: Brief, candidate: Candidate, failure: str, tests: str | None = None) -> tuple[Message, ...]:
+    """Ask for the cause and the change; `failure` comes from `describe_failure`, `tests` is the part that is shown."""
     parts = [describe_job(brief), _file("solution.py", candidate.solution.code)]
     if candidate.tests:
-        parts.append(_file("test_solution.py", candidate.tests))
+        shown = tests or candidate.tests
+        is_whole = shown == candidate.tests
+        parts.append(_file("test_solution.py" if is_whole else "test_solution.py, without other tests", shown))
     if candidate.solution.packages:
         parts.append("Installed: " + ", ".join(candidate.solution.packages))
     parts.append(f"# What failed\n{failure}")
     return _messages(brief.role, f"{SOLUTION_CONTRACT}\n\n{REPAIR_CONTRACT}", "\n\n".join(parts))
+
+
+def stronger_messages(brief: Brief, candidate: Candidate, survivors: Sequence[str]) -> tuple[Message, ...]:
+    """Ask for tests that tell the solution from the mutants that survived."""
+    parts = [describe_job(brief), _file("solution.py", candidate.solution.code)]
+    parts.append(_file("test_solution.py", candidate.tests or ""))
+    listed = "\n".join(f"- {survivor}" for survivor in survivors)
+    parts.append(f"# Wrong versions that pass\n{listed}\n\n{STRONGER_CONTRACT}")
+    return _messages(brief.role, TESTS_CONTRACT, "\n\n".join(parts))
 
 
 def fresh_messages(brief: Brief, learnt: str, number: int) -> tuple[Message, ...]:
@@ -148,60 +164,3 @@ def _messages(role: str | None, contract: str, job: str) -> tuple[Message, ...]:
 
 def _file(name: str, text: str) -> str:
     return f"# {name}\n```python\n{text.strip()}\n```"
-
-
-FAILURE_LIMIT = 6_000
-
-
-def describe_failure(report: TestReport) -> str:
-    """What a repair is told: every cause once, most authoritative first, the rest of the tests by name only."""
-    parts = [_cause("The environment", report.build_cause)] if report.build_cause else []
-    parts += [_run(run) for run in report.runs if run.cause]
-    parts += [_suite(suite) for suite in report.suites if suite.cause]
-    return _shortened("\n\n".join(parts), FAILURE_LIMIT)
-
-
-LEARNT_LIMIT = 2_000
-
-
-def describe_learnt(attempts: Sequence[Attempt]) -> str:
-    """What the author of a fresh solution is told: each failure once, and what was tried against it, newest last."""
-    lines = [f"- {attempt.cause.told}" for attempt in attempts if attempt.cause]
-    lines += [f"- Tried in vain: {attempt.reason.strip()[:200]}" for attempt in attempts if attempt.action == "repair"]
-    return _shortened("\n".join(dict.fromkeys(lines)), LEARNT_LIMIT)
-
-
-def _cause(where: str, cause: Cause) -> str:
-    subject = f" ({cause.subject})" if cause.subject else ""
-    return f"## {where}: {cause.kind.replace('_', ' ')}{subject}\n{cause.message.strip()}"
-
-
-def _run(run: ScriptRun) -> str:
-    where = "The script on the samples" if run.case == SAMPLES_CASE else f"The script on the user's {run.case}"
-    text = _cause(where, run.cause) if run.cause else where
-    if run.stderr.strip() and run.cause and run.cause.kind in {"missing_output", "invalid_output"}:
-        text += f"\nIts stderr: {_shortened(run.stderr.strip(), 800)}"
-    return text
-
-
-def _suite(suite: SuiteReport) -> str:
-    author = "The user's tests" if suite.origin == "user" else "The generated tests"
-    failed = [test for test in suite.tests if test.outcome in {"failed", "error"}]
-    if suite.cause and (not failed or suite.cause.kind != "test_failed"):
-        # Not the tests' own verdict: a time-out, a crash or tampering says more than the tests that had failed by then.
-        return _cause(author, suite.cause)
-    shown = [f"{test.name}: {test.message.strip()}\n{test.traceback.strip()}".strip() for test in failed[:2]]
-    parts = [f"## {author}: {len(failed)} of {len(suite.expected)} failed", *shown]
-    if len(failed) > len(shown):
-        parts.append("Also failed: " + ", ".join(test.name for test in failed[2:]))
-    passed = [test.name for test in suite.tests if test.outcome == "passed"]
-    if passed:
-        parts.append("Passed: " + ", ".join(passed))
-    return "\n".join(parts)
-
-
-def _shortened(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    half = limit // 2
-    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"

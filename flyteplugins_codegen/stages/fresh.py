@@ -8,7 +8,8 @@ from pathlib import Path
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
 from flyteplugins_codegen.llm.budgeted import Account
-from flyteplugins_codegen.llm.prompts import describe_learnt, fresh_messages
+from flyteplugins_codegen.llm.failures import describe_learnt
+from flyteplugins_codegen.llm.prompts import fresh_messages
 from flyteplugins_codegen.llm.replies import SolutionReply
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import ModelCall

@@ -14,10 +14,13 @@ from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.report import Cause
 from flyteplugins_codegen.models.run import Attempt, Blame, DroppedTest, Run
 from flyteplugins_codegen.source.test_functions import function_of
+from flyteplugins_codegen.stages.blame import suspect
 from flyteplugins_codegen.stages.candidates.choosing import choose
 from flyteplugins_codegen.stages.candidates.differing import find_disagreement
 from flyteplugins_codegen.stages.certainties import missing_packages
+from flyteplugins_codegen.stages.contradictions import contradicting_tests
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
+from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests, measure_first, strengthen
 
 REPAIRS_OF_ONE_CANDIDATE: Final = 2
 FRESH_CANDIDATES: Final = 3
@@ -106,6 +109,8 @@ Action: TypeAlias = (
     | AddPackages
     | AddSystemPackages
     | DropTests
+    | MeasureStrength
+    | StrengthenTests
     | Repair
     | WorkAsAgent
     | Finish
@@ -189,7 +194,13 @@ def _work_on(run: Run, base: Attempt) -> WorkAsAgent | None:
 def _repair(run: Run, base: Attempt) -> Repair | None:
     if repairs_of(lineage_of(run, base)) >= REPAIRS_OF_ONE_CANDIDATE:
         return None
-    return Repair(reason=told_cause(base))
+    suspicion = suspect(run, base)
+    return Repair(reason=told_cause(base), blame=suspicion.blame, blame_reason=suspicion.reason)
+
+
+def _drop_contradicting(run: Run, base: Attempt) -> DropTests | None:
+    tests = contradicting_tests(run, base)
+    return DropTests(tests=tests) if tests else None
 
 
 def _draft_anew(run: Run, base: Attempt) -> FreshDrafts:
@@ -240,9 +251,10 @@ def _drop_outvoted(run: Run, base: Attempt) -> DropTests | None:
     return DropTests(tests=tests) if tests else None
 
 
-_AFTER_SUCCESS: Final[tuple[Decide, ...]] = (_end_unjudged, _abstain, _succeed)
+_AFTER_SUCCESS: Final[tuple[Decide, ...]] = (_end_unjudged, _abstain, measure_first, strengthen, _succeed)
 _AFTER_FAILURE: Final[tuple[Decide, ...]] = (
     _drop_outvoted,
+    _drop_contradicting,
     _end_of_iterations,
     _add_packages,
     _end_of_asking,

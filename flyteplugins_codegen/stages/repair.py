@@ -6,25 +6,26 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-
-from flyteplugins_codegen.errors import BudgetSpentError, CodegenError
+from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
 from flyteplugins_codegen.llm.budgeted import Account
-from flyteplugins_codegen.llm.prompts import describe_failure, repair_messages
+from flyteplugins_codegen.llm.failures import describe_lineage
+from flyteplugins_codegen.llm.prompts import repair_messages
 from flyteplugins_codegen.llm.replies import RepairReply
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.candidate import Candidate, CodeSolution
-from flyteplugins_codegen.models.conversation import ModelCall
-from flyteplugins_codegen.models.run import Attempt, Run
-from flyteplugins_codegen.source.blocks import unfence
-from flyteplugins_codegen.source.edits import apply_edits
+from flyteplugins_codegen.models.conversation import Message, ModelCall
+from flyteplugins_codegen.models.report import TestReport
+from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
 from flyteplugins_codegen.stages.asking import ask_within
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
+from flyteplugins_codegen.stages.changing import apply_repair, changed_part, tests_left_out
 from flyteplugins_codegen.stages.draft import brief_of
-from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.privacy import masked_failures, masker_for, without_keys
+from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of
+from flyteplugins_codegen.stages.loop import Repair, next_action
+from flyteplugins_codegen.stages.privacy import without_keys
 from flyteplugins_codegen.stages.progress import stage
+from flyteplugins_codegen.stages.showing import masked_attempts, shown_tests, smallest_failures
+
+_FILES = {"solution": "solution.py", "tests": "test_solution.py", "environment": "the packages"}
 
 
 class Repaired(Value):
@@ -35,83 +36,71 @@ class Repaired(Value):
 
 
 async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> Repaired:
-    """Ask once, and apply the change whole or not at all. Where the budget does not allow it the run is stopped.
+    """Ask once, and apply the change whole or not at all.
 
-    What failed may quote the samples, which are searched for what the model must not see.
+    A reply that cannot be used is asked for once more. The run is stopped where that one cannot either, or where the
+    budget does not allow a call. What failed may quote the samples, which are searched for what the model must not see.
 
     Raises:
-        ModelError: see its subclasses; a reply whose edits do not apply is asked for once more, then reported.
+        ModelError: the model could not be reached; see its subclasses.
     """
-    last = base_attempt(run)
-    if last.report is None:
-        raise CodegenError(f"attempt {last.number} has not run; there is nothing to repair")
+    action, last = next_action(run), base_attempt(run)
+    if not isinstance(action, Repair):
+        raise CodegenError(f"no repair comes next, but {type(action).__name__}")
     with stage("repair") as note:
-        masker = masker_for(run.settings, run.request)
-        report = await asyncio.to_thread(masked_failures, last.report, masker, samples)
-        brief = brief_of(run.settings, run.request, run.context)
-        asked = repair_messages(brief, last.candidate, describe_failure(report))
-        messages = without_keys(asked, run.request)
+        messages = await asyncio.to_thread(_messages, run, last, action, samples)
         try:
             answer = await ask_within(
-                account, run.settings, "repair", messages, RepairReply, check=lambda reply: apply_repair(last, reply)
+                account, run.settings, "repair", messages, RepairReply, check=lambda reply: _check(run, last, reply)
             )
-        except BudgetSpentError as error:
-            note.detail = str(error)
-            stopped = with_calls(run, error.calls).model_copy(update={"stopped": str(error)})
+        except (BudgetSpentError, ReplyError) as error:
+            why = str(error) if isinstance(error, BudgetSpentError) else f"the model gave no usable repair: {error}"
+            note.detail = why
+            stopped = with_calls(run, error.calls).model_copy(update={"stopped": why})
             return Repaired(run=stopped, calls=error.calls)
         note.detail = answer.value.cause.partition("\n")[0][:160]
-        candidate = apply_repair(last, answer.value)
-        repaired = with_next(with_calls(run, answer.calls), "repair", answer.value.cause, candidate, parent=last.number)
-        return Repaired(run=repaired, calls=answer.calls)
+        made = with_calls(run, answer.calls)
+        return Repaired(run=_with_repair(made, last, action, answer.value), calls=answer.calls)
 
 
-def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
-    """The attempt's candidate with the reply's change, whole.
+def _check(run: Run, last: Attempt, reply: RepairReply) -> None:
+    """Raises ValueError for a reply that cannot be applied, or that replaces tests which it was not shown."""
+    repaired = apply_repair(last, reply)
+    shown = last.candidate.model_copy(update={"tests": _shown_tests(run, last)})
+    lost = set(tests_left_out(last.candidate, shown)) & set(tests_left_out(last.candidate, repaired))
+    if lost:
+        raise ValueError(
+            f"test_code leaves out tests that were not shown ({', '.join(sorted(lost))}); give edits instead"
+        )
 
-    Raises ValueError where an edit does not apply or nothing changes.
-    """
-    candidate = attempt.candidate
-    code, tests = candidate.solution.code, candidate.tests
-    edits = [(edit.search, edit.replace) for edit in reply.edits]
-    of_tests = edits if reply.error_type == "test_error" else []
-    if tests is not None:  # where none were asked for, none are taken: nothing would run them
-        tests = _changed(tests, reply.test_code, of_tests)
-    solution = CodeSolution(
-        language=candidate.solution.language,
-        code=_changed(code, reply.code, [] if of_tests else edits),
-        packages=_repaired_names(attempt, candidate.solution.packages, reply.packages),
-        system_packages=_repaired_names(attempt, candidate.solution.system_packages, reply.system_packages),
+
+def _shown_tests(run: Run, last: Attempt) -> str | None:
+    tests = last.candidate.tests
+    return shown_tests(tests, smallest_failures(last.report or TestReport(), run.request, tests)) if tests else None
+
+
+def _messages(run: Run, last: Attempt, action: Repair, samples: Mapping[str, Path]) -> tuple[Message, ...]:
+    candidate = last.candidate
+    smallest = smallest_failures(last.report or TestReport(), run.request, candidate.tests)
+    look = f"{_FILES[action.blame]}: {action.blame_reason}." if action.blame else ""
+    failure = describe_lineage(masked_attempts(run, lineage_of(run, last), samples), smallest, look)
+    brief = brief_of(run.settings, run.request, run.context)
+    return without_keys(repair_messages(brief, candidate, failure, _shown_tests(run, last)), run.request)
+
+
+def _with_repair(run: Run, last: Attempt, action: Repair, reply: RepairReply) -> Run:
+    """The run with the change as its next attempt; tests that it leaves out are told as dropped."""
+    candidate = apply_repair(last, reply)
+    dropped = [
+        DroppedTest(name=name, reason=f"left out by a repair: {reply.cause}", attempt=last.number)
+        for name in tests_left_out(last.candidate, candidate)
+    ]
+    return with_next(
+        run.model_copy(update={"dropped_tests": (*run.dropped_tests, *dropped)}),
+        "repair",
+        reply.cause,
+        candidate,
+        parent=last.number,
+        blame=changed_part(last.candidate, candidate),
+        blame_reason=action.blame_reason or "found by the model",
     )
-    repaired = candidate.model_copy(update={"solution": solution, "tests": tests})
-    if repaired == candidate:
-        raise ValueError("the reply changes nothing: give edits, code, test_code or packages")
-    return repaired
-
-
-def _changed(text: str, whole: str | None, edits: list[tuple[str, str]]) -> str:
-    if whole and whole.strip():
-        return unfence(whole)
-    return apply_edits(text, edits) if edits else text
-
-
-def _repaired_names(attempt: Attempt, have: tuple[str, ...], wanted: list[str]) -> tuple[str, ...]:
-    """The packages as the reply has them: a name that it gives replaces the same one, and what was to blame goes.
-
-    Where packages conflict no single one is to blame: then those that the reply gives take the place of all.
-    """
-    cause = attempt.cause
-    unavailable = cause is not None and cause.kind == "package_unavailable"
-    if cause is not None and unavailable and not cause.subject and wanted:
-        return tuple(dict.fromkeys(wanted))
-    gone = {_name(package) for package in wanted}
-    if cause is not None and unavailable:
-        gone.add(_name(cause.subject))
-    return (*(package for package in have if _name(package) not in gone), *dict.fromkeys(wanted))
-
-
-def _name(requirement: str) -> str:
-    """The normalised name of a requirement; what is none stands for itself."""
-    try:
-        return canonicalize_name(Requirement(requirement).name)
-    except InvalidRequirement:
-        return requirement.strip()

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from flyteplugins_codegen.errors import InvalidReplyError, ModelError, PackageError
 from flyteplugins_codegen.llm.ask import Answer
-from flyteplugins_codegen.llm.prompts import describe_failure
+from flyteplugins_codegen.llm.failures import describe_failure
 from flyteplugins_codegen.llm.replies import Reply
 from flyteplugins_codegen.models.conversation import Message, ModelCall
 from flyteplugins_codegen.models.report import TestReport

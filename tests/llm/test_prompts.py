@@ -1,17 +1,15 @@
 from __future__ import annotations
 
 from flyteplugins_codegen.llm.prompts import (
-    FAILURE_LIMIT,
     Brief,
-    describe_failure,
     describe_job,
+    fresh_messages,
     repair_messages,
     solution_messages,
     suite_messages,
 )
 from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
 from flyteplugins_codegen.models.profile import DataContext
-from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
 from flyteplugins_codegen.models.request import Example, Request
 
 REQUEST = Request(
@@ -66,59 +64,15 @@ def test_a_repair_shows_the_code_the_tests_and_what_is_installed():
         assert part in text
 
 
-def test_a_failure_shows_two_failing_tests_in_full_and_the_others_by_name():
-    tests = tuple(
-        TestOutcome(name=f"test_{letter}", outcome="failed", message=f"assert {letter}", traceback=f"line {letter}")
-        for letter in "abcd"
-    )
-    suite = SuiteReport(
-        origin="generated",
-        expected=(*"abcd", "e"),
-        tests=(*tests, TestOutcome(name="test_e", outcome="passed")),
-        cause=Cause(kind="test_failed", subject="test_a", message="assert a"),
-    )
-    text = describe_failure(TestReport(suites=(suite,)))
-    assert text.splitlines() == [
-        "## The generated tests: 4 of 5 failed",
-        "test_a: assert a",
-        "line a",
-        "test_b: assert b",
-        "line b",
-        "Also failed: test_c, test_d",
-        "Passed: test_e",
-    ]
+def test_a_repair_says_when_it_shows_tests_in_part():
+    text = repair_messages(BRIEF, CANDIDATE, "it broke", "def test_shown(): ...")[1].content
+    assert "# test_solution.py, without other tests" in text
+    assert "def test_generated" not in text
 
 
-def test_what_passed_is_not_told_and_what_failed_is_told_once():
-    report = TestReport(
-        runs=(
-            ScriptRun(case="example 1", status="exited", exit_code=0),
-            ScriptRun(
-                case="samples",
-                status="exited",
-                exit_code=0,
-                stderr="warning: no rows",
-                cause=Cause(kind="missing_output", subject="total", message="nothing at /var/outputs/total"),
-            ),
-        )
-    )
-    assert describe_failure(report) == (
-        "## The script on the samples: missing output (total)\nnothing at /var/outputs/total\n"
-        "Its stderr: warning: no rows"
-    )
-
-
-def test_a_failure_is_bounded_whatever_a_program_prints():
-    cause = Cause(kind="exception", message="x" * 100_000)
-    report = TestReport(runs=(ScriptRun(case="samples", status="exited", cause=cause),))
-    assert len(describe_failure(report)) < FAILURE_LIMIT + 100
-
-
-def test_what_ended_a_suite_is_told_though_some_tests_had_failed_by_then():
-    suite = SuiteReport(
-        origin="generated",
-        expected=("test_a", "test_b"),
-        tests=(TestOutcome(name="test_a", outcome="failed", message="assert a"),),
-        cause=Cause(kind="timed_out", subject="test_b", message="test_b was running when the time was up"),
-    )
-    assert "when the time was up" in describe_failure(TestReport(suites=(suite,)))
+def test_a_fresh_draft_is_told_what_was_learnt_after_all_that_every_draft_is_told():
+    told = fresh_messages(BRIEF, "- do not divide", 4)
+    assert told[0] == solution_messages(BRIEF)[0]
+    assert told[1].content.startswith(solution_messages(BRIEF)[1].content)
+    assert "- do not divide" in told[1].content
+    assert told != fresh_messages(BRIEF, "- do not divide", 5)

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.data.privacy.masking import mask_profile
 from flyteplugins_codegen.errors import InterfaceError
-from flyteplugins_codegen.llm.prompts import describe_failure
+from flyteplugins_codegen.llm.failures import describe_failure
 from flyteplugins_codegen.models.agent import SOLUTION_FILE, TESTS_FILE, AgentSession
 from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
 from flyteplugins_codegen.models.report import ScriptRun, TestReport
