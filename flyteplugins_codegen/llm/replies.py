@@ -40,6 +40,12 @@ class TestsReply(Reply):
     test_code: str = Field(min_length=1, description="The whole of test_solution.py")
 
 
+class StrongerTestsReply(Reply):
+    """Tests more, for a suite that too many mistakes pass."""
+
+    test_code: str = Field(min_length=1, description="A test module with the new tests only")
+
+
 class Edit(Reply):
     """One change of a file."""
 

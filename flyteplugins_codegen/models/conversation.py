@@ -10,7 +10,9 @@ from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_seri
 from flyteplugins_codegen.models.base import Value
 
 Role = Literal["system", "user", "assistant"]
-Purpose = Literal["constraints", "solution", "tests", "repair", "code", "improvement", "assertions", "agent"]
+Purpose = Literal[
+    "constraints", "solution", "tests", "stronger_tests", "repair", "code", "improvement", "assertions", "agent"
+]
 
 
 class Tool(Value):

@@ -16,9 +16,17 @@ from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.models.strength import TestStrength
 
 ActionName = Literal[
-    "first_draft", "fresh_draft", "add_packages", "add_system_packages", "drop_tests", "repair", "agent"
+    "first_draft",
+    "fresh_draft",
+    "add_packages",
+    "add_system_packages",
+    "drop_tests",
+    "strengthen_tests",
+    "repair",
+    "agent",
 ]
 Blame = Literal["solution", "tests", "environment"]
 
@@ -29,6 +37,7 @@ class Attempt(Value):
     `action` made the candidate and `reason` says why; `cause` is what failed it, None for one that passed. `parent` is
     the number of the attempt that it was made from, None for a draft of its own. Attempts of one `round_number` were
     made at once. `blame` is what a repair took to be wrong, and `blame_reason` says why it was told to look there.
+    `strength` is that of the tests which it passed, None where it was not measured.
     """
 
     number: int
@@ -42,6 +51,7 @@ class Attempt(Value):
     environment: EnvironmentLock | None = None
     report: TestReport | None = None
     cause: Cause | None = None
+    strength: TestStrength | None = None
 
 
 class DroppedTest(Value):

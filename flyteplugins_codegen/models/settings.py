@@ -83,6 +83,9 @@ class Settings(Value):
     private_rows: int = Field(default=5, ge=2, description="By privacy='profile', rows that a value sent occurs in")
     validation: ValidateMode = Field(default="strict", description="Data against its schema: strict, warn or off")
     skip_tests: bool = False
+    min_test_strength: float = Field(
+        default=0.6, ge=0, le=1, description="Share of a solution's mutants below which stronger tests are asked for"
+    )
     sandbox_retries: int = Field(default=0, ge=0, description="Retries of a sandbox that failed itself, not of a test")
     timeout_s: float | None = Field(default=None, gt=0, description="Wall seconds that one run of a solution may take")
     env_vars: dict[str, str] = Field(default_factory=dict, description="Environment of the solution")

@@ -95,7 +95,7 @@ async def _step(run: Run, action: Action, means: _Means) -> tuple[Run, tuple[Mod
         case JudgeSideBySide():
             return await asyncio.to_thread(judge_side_by_side, run, means.samples, means.benches), ()
         case MeasureStrength():
-            return await asyncio.to_thread(measure_strength, run), ()
+            return await asyncio.to_thread(measure_strength, run, means.benches), ()
         case BuildEnvironment():
             return await asyncio.to_thread(build_environment, run), ()
         case _:

@@ -1,0 +1,117 @@
+"""Stage `measure_strength`: tests are tested by mutants of the solution that passed them.
+
+The idea is DeMillo, Lipton and Sayward's ("Hints on test data selection", 1978): tests that cannot tell a program from
+one with a small mistake would not have found that mistake.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from typing import Final
+
+from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS
+from flyteplugins_codegen.errors import EnvironmentBuildError, SandboxError
+from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.models.strength import TestStrength
+from flyteplugins_codegen.sandbox.mutation.measuring import Fate, MutationJob, run_mutants
+from flyteplugins_codegen.source.declared_tests import asserts_something
+from flyteplugins_codegen.source.imports import imported_names
+from flyteplugins_codegen.source.mutants import Mutant, make_mutants
+from flyteplugins_codegen.stages.attempts import with_changed
+from flyteplugins_codegen.stages.benches import Benches
+from flyteplugins_codegen.stages.lineage import base_attempt
+from flyteplugins_codegen.stages.progress import stage
+from flyteplugins_codegen.stages.remember import Shelf, remember
+
+WALL_S: Final = 5.0
+"""After which no mutant is begun: a suite that takes seconds is measured by fewer."""
+_STRENGTHS: Final = Shelf("strengths", ("environment", "sandbox", "source"))
+_UNMEASURED: Final = TestStrength()
+
+
+def measure_strength(run: Run, benches: Benches | None = None) -> Run:
+    """The run with the strength of the tests which the attempt that it goes on from has passed.
+
+    Measuring decides about no candidate: where the sandbox fails, or is none that holds what a mutant does, nothing is
+    measured.
+    """
+    attempt = base_attempt(run)
+    with stage("measure strength") as note:
+        strength = strength_of(run, attempt, benches)
+        note.detail = describe_strength(strength)
+    return with_changed(run, attempt.number, strength=strength)
+
+
+def describe_strength(strength: TestStrength) -> str:
+    """The strength in a few words."""
+    if strength.share is None:
+        return "nothing to measure by"
+    return f"{strength.killed} of {strength.total} mutants killed" if strength.total else "no test asserts anything"
+
+
+def strength_of(run: Run, attempt: Attempt, benches: Benches | None = None) -> TestStrength:
+    """The strength of an attempt's generated tests, together with the user's, remembered by content."""
+    code, tests = attempt.candidate.solution.code, attempt.candidate.tests
+    if tests is None or run.settings.skip_tests:
+        return _UNMEASURED
+    if not asserts_something(tests):
+        return TestStrength(share=0.0)
+    if attempt.environment is None or run.settings.sandbox == "none":
+        return _UNMEASURED
+    suites = [suite for suite in (tests, run.request.tests) if suite is not None]
+    mutants = make_mutants(code, suites)
+    if not mutants:
+        return _UNMEASURED
+    settings = run.settings.model_dump(mode="json", include={"sandbox", "timeout_s", "resources", "env_vars"})
+    key = [code, suites, attempt.environment.digest, *RUNNER_REQUIREMENTS, settings]
+    try:
+        with ExitStack() as stack:
+            benches = benches or stack.enter_context(closing(Benches()))
+            return remember(
+                run.settings, _STRENGTHS, key, TestStrength, lambda: _measured(run, attempt, suites, mutants, benches)
+            )
+    except (SandboxError, EnvironmentBuildError):
+        return _UNMEASURED
+
+
+def _measured(
+    run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], benches: Benches
+) -> TestStrength:
+    assert attempt.environment is not None  # noqa: S101 - strength_of has looked
+    bench = benches.bench(run, attempt.candidate, attempt.environment)
+    solution = attempt.candidate.solution.code
+    began = time.perf_counter()
+    job = MutationJob(
+        solution=solution,
+        suites=suites,
+        mutants=[mutant.code for mutant in mutants],
+        wall_s=WALL_S,
+        modules=sorted({name for text in (solution, *suites) for name in _modules(text)}),
+        limits=bench.limits,
+        env=run.settings.env_vars,
+    )
+    fates = run_mutants(bench.suites, job)
+    if fates is None:
+        raise SandboxError("the tests that passed did not pass again")
+    return _strength(mutants, fates, time.perf_counter() - began)
+
+
+def _modules(text: str) -> set[str]:
+    """What a text imports at its top level or below, by the names of modules: all but the solution itself."""
+    return {name.partition(".")[0] for name in imported_names(text)} - {"solution", "__future__"}
+
+
+def _strength(mutants: Sequence[Mutant], fates: dict[int, Fate], wall_s: float) -> TestStrength:
+    tried = {number: fate for number, fate in sorted(fates.items()) if fate != "invalid" and number < len(mutants)}
+    survivors = tuple(mutants[number].told for number, fate in tried.items() if fate == "survived")
+    killed = len(tried) - len(survivors)
+    return TestStrength(
+        share=killed / len(tried) if tried else None,
+        killed=killed,
+        total=len(tried),
+        made=len(mutants),
+        survivors=survivors,
+        wall_s=wall_s,
+    )
