@@ -1,0 +1,144 @@
+"""Calls that are told many at a time: each is judged as if it had been asked for by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from backends import open_backend
+from forged_values import RIGHT, forgeries
+
+from flyteplugins_codegen.models.report import ValuesReport
+from flyteplugins_codegen.sandbox.contract import Limits, Sandbox
+from flyteplugins_codegen.sandbox.values.run import Pair, Pairs, ValuesJob, run_many, run_values
+
+LIMITS = Limits(wall_s=2, cpu_s=2, memory_mib=256, processes=64)
+MANY = tuple(Pair((number,), expected=2 * number) for number in range(60))
+FORGED = {each.title: each.solution for each in forgeries() if "sleep(60)" not in each.solution}
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with open_backend("bubblewrap") as opened:
+        yield opened
+
+
+def judged(sandbox: Sandbox, solution: str, *pairs: Pair) -> ValuesReport:
+    return run_values(sandbox, ValuesJob(solution=solution, entry_point="f", checks=Pairs(pairs), limits=LIMITS))
+
+
+def failed(report: ValuesReport) -> list[str]:
+    return [case.name for case in report.cases if case.outcome != "passed"]
+
+
+def test_every_call_has_arguments_of_its_own(sandbox: Sandbox) -> None:
+    """What one changes in them no other one sees, nor is what is expected changed by it."""
+    shared = [1, [2]]
+    pairs = [Pair((shared, {"a": shared}), expected=[1, [2], [1, [2]]]) for _ in range(20)]
+    solution = "def f(x, y):\n    x.append(list(y['a'])); y.clear()\n    return x\n"
+    kept = "seen = []\ndef f(x, y):\n    seen.append(x); seen[0].append(0)\n    return x + [y['a'][:2]]\n"
+    apart = [Pair(([1, [2]], {"a": [1, [2]]}), expected=[1, [2], [1, [2]]]) for _ in range(20)]
+    assert failed(judged(sandbox, solution.replace("list(y['a'])", "[1, [2]]"), *pairs)) == []
+    assert failed(judged(sandbox, solution, *apart)) == []
+    assert failed(judged(sandbox, kept, *apart)) == ["pair 1"]
+
+
+def test_a_value_is_told_before_the_next_call_can_change_it(sandbox: Sandbox) -> None:
+    solution = "found = []\ndef f(x):\n    found.append(x)\n    return found\n"
+    pairs = [Pair((number,), expected=list(range(number + 1))) for number in range(30)]
+    assert failed(judged(sandbox, solution, *pairs)) == []
+
+
+@pytest.mark.parametrize(
+    ("ending", "kind"),
+    [
+        ("while True: pass", "timed_out"),
+        ("import time; time.sleep(9)", "timed_out"),
+        ("import os; os._exit(0)", "exception"),
+    ],
+)
+def test_the_call_that_ended_it_is_named_and_those_before_it_have_passed(
+    sandbox: Sandbox, ending: str, kind: str
+) -> None:
+    report = judged(sandbox, f"def f(x):\n    if x == 40:\n        {ending}\n    return x + x\n", *MANY)
+    assert report.cause
+    assert report.cause.kind == kind
+    assert "f(40)" in report.cause.message
+    assert [case.name for case in report.cases if case.outcome == "passed"] == [f"pair {n}" for n in range(1, 41)]
+
+
+@pytest.mark.parametrize(
+    "gives",
+    [
+        "raise StopIteration",
+        "raise ValueError(x)",
+        "return object()",
+        "return [object()]",
+        "return (number for number in [x])",
+        "return f",
+        "return '\\ud800'",
+        "return 2 * x + 1e-9",
+        "return None",
+    ],
+)
+def test_one_that_fails_does_not_end_the_others(sandbox: Sandbox, gives: str) -> None:
+    solution = f"def g(x):\n    {gives}\ndef f(x):\n    return g(x) if x in (5, 30, 59) else x + x\n"
+    assert failed(judged(sandbox, solution, *MANY)) == ["pair 6", "pair 31", "pair 60"]
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ([[1.5, float("nan")], None, "é\ud800"], "text"),
+        (2**70, 2**70),
+        ((1, 2), (1, 2)),
+        ({"a": {1, 2}}, {1, 2}),
+        ("x" * 400_000, 400_000),
+    ],
+)
+def test_arguments_of_every_plain_kind_arrive_as_they_are(sandbox: Sandbox, argument: Any, value: Any) -> None:
+    solution = f"def f(x, want):\n    given = {argument!r}\n    return want if repr(x) == repr(given) else None\n"
+    solution = solution.replace("nan", "float('nan')")
+    pairs = [Pair((argument, value), expected=value), Pair((argument,), {"want": value}, expected=value)] * 3
+    assert failed(judged(sandbox, solution, *pairs)) == []
+
+
+AHEAD = """
+import gc, os
+def say(place, text, goes_on="true"):
+    link = next(found for found in gc.get_objects() if type(found).__name__ == "Link")
+    token = next(found for found in gc.get_objects() if type(found).__name__ == "Judged")._token
+    text = f'["{token}",{place},{goes_on},"value",{text}]'.encode()
+    os.write(link._writing, len(text).to_bytes(4, "big") + text)
+"""
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "def f(x):\n    say(0, 0); return x + x",
+        "def f(x):\n    say(x + 1, 2 * x + 2); return x + x",
+        "def f(x):\n    if x == 7: say(8, 16)\n    return x + x",
+        "def f(x):\n    if x == 3: say(3, 6, 'false')\n    return x + x",
+        "def f(x):\n    say(x, 2 * x, '7'); return x + x",
+        "def f(x):\n    if x == 59: say(60, 0)\n    return x + x",
+    ],
+)
+def test_who_says_more_than_the_answers_is_found_out(sandbox: Sandbox, forged: str) -> None:
+    report = judged(sandbox, AHEAD + forged, *MANY)
+    assert report.cause
+    assert report.cause.kind == "untrusted_report"
+
+
+@pytest.fixture(scope="module")
+def forged_reports(sandbox: Sandbox) -> dict[str, object]:
+    pairs = Pairs((Pair((3,), expected=6), Pair(("ab",), expected="abab"), Pair(([1],), expected=[1, 1])))
+    titles = {"right": RIGHT, **FORGED}
+    jobs = [ValuesJob(solution=solution, entry_point="f", checks=pairs, limits=LIMITS) for solution in titles.values()]
+    return dict(zip(titles, run_many(sandbox, jobs), strict=True))
+
+
+def test_no_forgery_passes_where_calls_are_told_together(forged_reports: dict[str, object]) -> None:
+    passed = [title for title, report in forged_reports.items() if isinstance(report, ValuesReport) and report.passed]
+    assert passed == ["right"]
