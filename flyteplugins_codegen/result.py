@@ -31,6 +31,7 @@ from flyteplugins_codegen.flyte.registration.values import Provenance, Registere
 from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
 from flyteplugins_codegen.flyte.task_module import render_task_module, task_variable
 from flyteplugins_codegen.llm.prices import total_cost_usd
+from flyteplugins_codegen.models.agreement import Disagreement
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
@@ -43,9 +44,11 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema, ValidateMode
 from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
 from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
+from flyteplugins_codegen.stages.candidates.confidence import confidence_in
+from flyteplugins_codegen.stages.candidates.verdict import final_attempt, last_disagreement
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.stages.loop import Driven
-from flyteplugins_codegen.stages.outcome import best_attempt, describe_outcome, exit_code_of
+from flyteplugins_codegen.stages.outcome import describe_outcome, exit_code_of
 from flyteplugins_codegen.stages.report.page import Told, as_frame, render_page
 from flyteplugins_codegen.stages.solution_folder import (
     SolutionFolder,
@@ -110,8 +113,11 @@ class CodeGenEvalResult(Value):
     """The outcome of `AutoCoderAgent.generate()`. Crosses Flyte task boundaries; JSON keeps everything.
 
     `success` means: every example and test of the user's passed, the script ran on the samples and left every
-    declared output of its type, and the generated tests all passed. Of a run that failed, `solution` is the candidate
-    that came farthest. `cost_usd` is what this run paid for its calls, None where a price is unknown.
+    declared output of its type, and the generated tests all passed; and where candidates that do all this differ, that
+    most of them agree. Of a run that failed, `solution` is the candidate that came farthest. `confidence` is how likely
+    one more independent check would agree with the solution, None where nothing can be said; 1.0 would be certainty,
+    and is never reached (`stages.candidates.confidence`). `disagreement` is an input on which candidates differed.
+    `cost_usd` is what this run paid for its calls, None where a price is unknown.
     `attempt_history` holds every candidate with what happened to it, `dropped_tests` the generated tests that judge no
     more and why. `calls` accounts for every model call,
     `conversation_history` has every message of every call.
@@ -155,17 +161,20 @@ class CodeGenEvalResult(Value):
     report: TestReport | None = None
     attempt_history: tuple[Attempt, ...] = ()
     dropped_tests: tuple[DroppedTest, ...] = ()
+    confidence: float | None = None
+    disagreement: Disagreement | None = None
     calls: tuple[ModelCall, ...] = ()
 
     @classmethod
     def from_run(cls, driven: Driven, samples: Mapping[str, str | FlyteFile]) -> CodeGenEvalResult:
         """The result of a run that came to its end; `samples` are paths or files, kept as defaults."""
         run = driven.run
-        best = best_attempt(run.attempts)
+        best = final_attempt(run)
         candidate = best.candidate if best else None
         solution = candidate.solution if candidate else CodeSolution(code="")
         report = best.report if best else None
-        built = next((attempt.environment for attempt in reversed(run.attempts) if attempt.environment), None)
+        others = (attempt.environment for attempt in reversed(run.attempts) if attempt.environment)
+        built = (best.environment if best else None) or next(others, None)
         image = image_of(run.settings, built, solution.code, run.schemas) if built is not None else None
         return cls(
             plan=candidate.plan if candidate else None,
@@ -201,6 +210,8 @@ class CodeGenEvalResult(Value):
             report=report,
             attempt_history=run.attempts,
             dropped_tests=run.dropped_tests,
+            confidence=confidence_in(run, best) if best else None,
+            disagreement=last_disagreement(run),
             calls=run.calls,
         )
 

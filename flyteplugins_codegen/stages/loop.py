@@ -16,7 +16,7 @@ from flyteplugins_codegen.models.run import Attempt, Blame, DroppedTest, Run
 from flyteplugins_codegen.source.test_functions import function_of
 from flyteplugins_codegen.stages.blame import suspect
 from flyteplugins_codegen.stages.candidates.choosing import choose
-from flyteplugins_codegen.stages.candidates.differing import find_disagreement
+from flyteplugins_codegen.stages.candidates.verdict import disagreement_of
 from flyteplugins_codegen.stages.certainties import missing_packages
 from flyteplugins_codegen.stages.contradictions import contradicting_tests
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
@@ -235,9 +235,8 @@ def _abstain(run: Run, _: Attempt) -> Finish | None:
     choice = choose(attempts)
     if not choice.is_undecided:
         return None
-    passing = [group for group in choice.groups if group.passes_all]
-    number = sum(len(group.attempts) for group in passing)
-    differing = find_disagreement(run.request, passing, attempts)
+    number = sum(len(group.attempts) for group in choice.groups if group.passes_all)
+    differing = disagreement_of(run.request, attempts)
     told = f"{number} candidates pass every check, and no majority of them agrees: which is right, no check can say"
     return Finish(success=False, reason=f"{told}; add an example or a test that decides. {differing or ''}".strip())
 
