@@ -293,6 +293,13 @@ def test_a_failure_quotes_no_private_value_and_has_the_fakes_of_the_profile() ->
     assert "of Bonn in line 12" in masked
 
 
+@pytest.mark.parametrize("quote", [repr, json.dumps, str])
+def test_a_private_value_at_the_beginning_of_a_line_is_found_however_the_lines_are_quoted(quote) -> None:
+    hides = masker("masked", "name", "salary", "email")
+    masked = mask_failure(quote("head\nAda Planted\t98431\x1fAda"), cells(), hides)
+    assert not [value for value in ("Ada", "Planted", "98431") if value in masked]
+
+
 def test_a_failure_by_profile_quotes_only_what_is_common() -> None:
     rare = mask_failure(FAILURE, cells(), masker("profile", min_rows=4))
     assert not [value for value in [*PLANTED, *PRIVATE, "Bonn"] if value in rare]

@@ -6,9 +6,9 @@
         assert len(server.calls) == 3
 
 A request takes the next item scripted for the schema that it asks for (`response_format`, `output_config`, a forced
-tool, or the schema's name in its messages), for "tools" where it offers some, under "*" where the script does not name
-it. An item is a dict (sent as JSON text), a str (sent as it is), a `Reply`, or one of the faults. A request beyond the
-script is answered by 400.
+tool, or the schema's name in its messages), for "tools" where it offers some ("tools after N": when the conversation
+holds N replies), under "*" where the script does not name it. An item is a dict (sent as JSON text), a str (sent as it
+is), a `Reply`, or one of the faults. A request beyond the script is answered by 400.
 """
 
 from __future__ import annotations
@@ -181,6 +181,8 @@ class ModelServer:
 
     def _name_of(self, body: dict[str, Any]) -> str:
         name = _declared_name(body)
+        if name == "tools" and (numbered := f"tools after {_turns(body)}") in self._script:
+            return numbered
         if name is None:
             said = json.dumps([body.get("system", ""), _messages_of(body)])
             name = next((known for known in self._script if known in said), None)
@@ -209,6 +211,11 @@ def _declared_name(body: dict[str, Any]) -> str | None:
     elif "tools" in body:
         name = "tools"
     return name
+
+
+def _turns(body: dict[str, Any]) -> int:
+    """How many replies a conversation of Chat Completions or Messages holds."""
+    return sum(message.get("role") == "assistant" for message in _messages_of(body))
 
 
 def _messages_of(body: dict[str, Any]) -> Any:

@@ -14,6 +14,8 @@ _FEWEST_CHARACTERS = 3
 # Of a plane that is for private use: no text of a failure has them.
 _FIRST_MARK = 0xF0000
 _MARKS = re.compile("[\U000f0000-\U000fffff]")
+# No letter before it but that of an escape, as in a text that was quoted by `repr` or as JSON.
+_FRONT = r"(?:(?<!\w)|(?<=\\[abfnrtv])|(?<=\\x[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4}))"
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
@@ -85,6 +87,6 @@ class _Quoted:
 
 def _pattern(value: str) -> re.Pattern[str]:
     """The value as a word of its own: `anna` is not part of `savannah`."""
-    front = r"(?<!\w)" if re.match(r"\w", value) else ""
+    front = _FRONT if re.match(r"\w", value) else ""
     back = r"(?!\w)" if re.search(r"\w\Z", value) else ""
     return re.compile(front + re.escape(value) + back)

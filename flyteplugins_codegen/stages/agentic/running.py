@@ -22,9 +22,10 @@ from flyteplugins_codegen.sandbox.failure_text import shortened
 from flyteplugins_codegen.sandbox.launcher import parse_output
 from flyteplugins_codegen.stages.agentic.files import ToolError, file_text
 from flyteplugins_codegen.stages.agentic.tools import InputValue
+from flyteplugins_codegen.stages.benches import Benches
 from flyteplugins_codegen.stages.build import build_environment
 from flyteplugins_codegen.stages.context import extract_context
-from flyteplugins_codegen.stages.outcome import describe_outcome
+from flyteplugins_codegen.stages.outcome import count_tests
 from flyteplugins_codegen.stages.privacy import masked_failures, masker_for
 from flyteplugins_codegen.stages.test import judge_attempt
 
@@ -34,10 +35,11 @@ _NOT_SHOWN: Final = "(left out by privacy='profile')"
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What an agent works on: the run, and its samples on this machine."""
+    """What an agent works on: the run, its samples on this machine, and the sandboxes that stay open meanwhile."""
 
     run: Run
     samples: Mapping[str, Path]
+    benches: Benches | None = None
 
 
 def candidate_of(session: AgentSession, plan: CodePlan | None = None, system_packages: Sequence[str] = ()) -> Candidate:
@@ -54,7 +56,7 @@ def candidate_of(session: AgentSession, plan: CodePlan | None = None, system_pac
 
 def judge_files(desk: Desk, session: AgentSession) -> tuple[TestReport, str]:
     """Everything that will judge these files, and what of it is told."""
-    report = _judge(desk.run, candidate_of(session), desk.samples)
+    report = _judge(desk, desk.run, candidate_of(session), desk.samples)
     return report, report_text(desk, report)
 
 
@@ -64,7 +66,7 @@ def run_scratch_tests(desk: Desk, session: AgentSession, path: str) -> str:
     alone = desk.run.request.model_copy(update={"examples": (), "tests": None})
     settings = desk.run.settings.model_copy(update={"skip_tests": False})
     run = desk.run.model_copy(update={"request": alone, "settings": settings})
-    report = _masked(desk, _judge(run, candidate, {}))
+    report = _masked(desk, _judge(desk, run, candidate, {}))
     printed = "\n".join(suite.output for suite in report.suites)
     return f"{_told(report)}\n\nPrinted:\n{_streamed(desk, printed)}" if printed.strip() else _told(report)
 
@@ -78,7 +80,7 @@ def run_on_sample(desk: Desk, session: AgentSession, values: Sequence[InputValue
     settings = desk.run.settings.model_copy(update={"skip_tests": True})
     run = desk.run.model_copy(update={"request": request, "settings": settings})
     try:
-        report = _judge(run, candidate_of(session).model_copy(update={"tests": None}), desk.samples)
+        report = _judge(desk, run, candidate_of(session).model_copy(update={"tests": None}), desk.samples)
     except InterfaceError as error:
         raise ToolError(str(error)) from error
     if report.build_cause is not None:
@@ -104,11 +106,11 @@ def sample_rows(desk: Desk, name: str) -> list[str]:
     return lines or (masked.text_excerpt or "").splitlines()
 
 
-def _judge(run: Run, candidate: Candidate, samples: Mapping[str, Path]) -> TestReport:
+def _judge(desk: Desk, run: Run, candidate: Candidate, samples: Mapping[str, Path]) -> TestReport:
     trial = Attempt(number=1, action="agent", reason="a trial of the agent's own", candidate=candidate)
     built = build_environment(run.model_copy(update={"attempts": (trial,)}))
     (attempt,) = built.attempts
-    return attempt.report or judge_attempt(built, attempt, samples)
+    return attempt.report or judge_attempt(built, attempt, samples, desk.benches)
 
 
 def _masked(desk: Desk, report: TestReport) -> TestReport:
@@ -116,7 +118,11 @@ def _masked(desk: Desk, report: TestReport) -> TestReport:
 
 
 def _told(report: TestReport) -> str:
-    return describe_outcome(report) if report.passed else describe_failure(report)
+    if not report.passed:
+        return describe_failure(report)
+    # Without how long it took: what is told must be the same when the work is taken up again, or replayed.
+    passed, expected = count_tests(report)
+    return f"Everything passed: the script on {len(report.runs)} cases, {passed} of {expected} tests."
 
 
 def _value(request: Request, session: AgentSession, given: InputValue) -> JsonValue:

@@ -113,8 +113,8 @@ def _check_in_turn(number: int, reply: ModelReply, submitted: Candidate | None) 
 
 
 def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
-    # Half a character in an error that quotes a broken call could not be sent.
-    clean = shortened(text, _RESULT_CHARS).encode(errors="replace").decode()
+    # Half a character, in an error that quotes a broken call, cannot be sent; a NUL not every server takes.
+    clean = shortened(text, _RESULT_CHARS).replace("\0", "\\0").encode(errors="replace").decode()
     return ToolResult(call_id=call.id, content=clean, is_error=is_error)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,7 @@ from flyteplugins_codegen.stages.agentic.running import Desk, candidate_of, repo
 from flyteplugins_codegen.stages.agentic.transcript import bounded
 from flyteplugins_codegen.stages.agentic.turns import Done, answered, take_turn
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
+from flyteplugins_codegen.stages.benches import Benches
 from flyteplugins_codegen.stages.draft import brief_of
 from flyteplugins_codegen.stages.privacy import without_keys
 from flyteplugins_codegen.stages.progress import stage
@@ -50,8 +52,8 @@ async def work_as_agent(run: Run, samples: Mapping[str, Path], account: Account)
         ModelError: the model could not be reached; `calls` are those that were made.
         SandboxError, IndexUnavailableError: as the stages that judge a candidate.
     """
-    desk = Desk(run, samples)
-    with stage("work as agent") as note:
+    with stage("work as agent") as note, closing(Benches()) as benches:
+        desk = Desk(run, samples, benches)
         session = await asyncio.to_thread(_resumed, desk)
         calls: tuple[ModelCall, ...] = ()
         while True:

@@ -1,0 +1,189 @@
+"""What a model may try with its tools: every call is answered, and the host is never touched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from agent_turns import RIGHT, SUBMIT, SUITE, answers, sent, turn, write
+
+from flyteplugins_codegen.llm.protocol import ModelReply
+from flyteplugins_codegen.models.agent import AgentSession
+from flyteplugins_codegen.models.conversation import ToolCall
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.stages.agentic.files import ToolError, with_edit, with_file
+from flyteplugins_codegen.stages.agentic.running import Desk
+from flyteplugins_codegen.stages.agentic.tools import TOOLS, read_call
+from flyteplugins_codegen.stages.agentic.turns import take_turn
+
+NAMES = [
+    "../../etc/passwd",
+    "/etc/passwd",
+    "a/../b.py",
+    "sub/file.py",
+    "samples/table",
+    "samples/../solution.py",
+    "..",
+    ".",
+    ".bashrc",
+    "",
+    "a\0b",
+    "a\nb",
+    "con\u202e.py",
+    "~root",
+    "C:\\x",
+    "x" * 101,
+    "solution.py -> /etc/passwd",
+    "$(id)",
+    "\ud800",
+]
+DESK = Desk(Run(settings=Settings(model="openai/m", backend="agent"), request=Request(prompt="p")), {})
+
+
+def took(*calls: tuple[str, object], session: AgentSession | None = None, **reply: object) -> AgentSession:
+    """The session after a turn of these calls, which run nothing."""
+    made = tuple(
+        ToolCall(id=f"c{number}", name=name, arguments=given if isinstance(given, str) else json.dumps(given))
+        for number, (name, given) in enumerate(calls)
+    )
+    start = session or AgentSession(messages=())
+    return take_turn(DESK, start, ModelReply(text="", tool_calls=made, **reply)).session
+
+
+def told(session: AgentSession) -> list[tuple[bool, str]]:
+    return [(result.is_error, result.content) for result in session.messages[-1].tool_results]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_that_is_no_plain_file_name_is_refused_by_every_tool(name):
+    session = took(
+        ("write", {"path": name, "content": "x"}),
+        ("edit", {"path": name, "search": "", "replace": "x"}),
+        ("read", {"path": name}),
+        ("run_tests", {"path": name}),
+    )
+    assert [is_error for is_error, _ in told(session)] == [True] * 4
+    assert session.files == {}
+    json.dumps(session.model_dump(mode="json")).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("write", '{"path": "solution.py", "content": "prin'),
+        ("write", ""),
+        ("write", "[]"),
+        ("write", "null"),
+        ("write", '{"path": 7, "content": ["x"]}'),
+        ("write", {"path": "a.py"}),
+        ("write", {"path": "a.py", "content": "a\0b"}),
+        ("write", '{"path": "a.py", "content": "\\ud800"}'),
+        ("write", "[" * 100_000),
+        ("shell", {"command": "ls && curl http://example.org"}),
+        ("bash", "{}"),
+        ("", "{}"),
+        ("write; ls", "{}"),
+        ("read", {"path": "a.py", "offset": -1}),
+        ("read", {"path": "a.py", "limit": 10**9}),
+        ("edit", {"path": "solution.py", "search": "no such text"}),
+        ("submit", {"description": "d", "approach": "a"}),
+        ("run_on_sample", {"values": [{"name": "table", "value": "/etc/passwd"}]}),
+        ("run_tests", {"path": "solution.py", "packages": "requests"}),
+    ],
+)
+def test_a_call_that_cannot_be_done_is_answered_as_an_error(name, arguments):
+    ((is_error, text),) = told(took((name, arguments)))
+    assert is_error
+    assert 10 < len(text) < 9_000
+
+
+def test_no_tool_is_a_shell_or_reaches_a_network():
+    assert [tool.name for tool in TOOLS] == ["list", "read", "write", "edit", "run_tests", "run_on_sample", "submit"]
+
+
+def test_megabytes_and_thousands_of_files_are_refused_and_what_was_there_stays():
+    session = took(("write", {"path": "solution.py", "content": "x = 1\n"}))
+    session = took(("write", {"path": "solution.py", "content": "x" * 10_000_000}), session=session)
+    assert told(session)[0][0]
+    assert session.files == {"solution.py": "x = 1\n"}
+    for start in range(0, 1_000, 10):
+        calls = [("write", {"path": f"f{number}", "content": "y" * 9_000}) for number in range(start, start + 10)]
+        session = took(*calls, session=session)
+    assert sum(len(text) for text in session.files.values()) <= 256 << 10
+    assert len(session.files) <= 40
+    assert told(session)[-1][0]
+
+
+def test_growing_a_file_by_edits_meets_the_same_bound():
+    files = with_file({}, "a.txt", "mark")
+    with pytest.raises(ToolError, match="65,536"):
+        with_edit(files, "a.txt", "mark", "x" * 70_000)
+
+
+def test_of_a_hundred_calls_in_one_reply_sixteen_are_done():
+    session = took(*[("write", {"path": f"f{number}", "content": "x"}) for number in range(100)])
+    assert len(session.files) == 16
+    assert sum(is_error for is_error, _ in told(session)) == 84
+
+
+def test_nothing_of_a_reply_that_was_cut_off_is_done():
+    session = took(("write", {"path": "solution.py", "content": "x"}), stop_reason="truncated")
+    assert session.files == {}
+    assert "cut off" in told(session)[0][1]
+
+
+def test_what_is_read_back_is_bounded():
+    session = took(("write", {"path": "long.txt", "content": "z" * 60_000}))
+    session = took(("read", {"path": "long.txt"}), session=session)
+    assert len(told(session)[0][1]) <= 8_000
+
+
+def test_arguments_read_with_raw_line_breaks_as_models_write_them():
+    asked = read_call(ToolCall(id="1", name="write", arguments='{"path": "a.py", "content": "x = 1\ny = 2"}'))
+    assert asked.content == "x = 1\ny = 2"
+
+
+def test_programs_of_an_agent_see_neither_host_nor_network_nor_its_key(work, tmp_path, monkeypatch):
+    marker = tmp_path / "marker"
+    monkeypatch.setenv("THE_KEY", "sk-never-shown-0123456789")
+    spying = RIGHT.replace(
+        "    parser = argparse",
+        f"    import os, socket\n"
+        f"    print(sorted(os.environ.items()))\n"
+        f"    print('found', os.path.exists({str(tmp_path)!r}))\n"
+        f"    try:\n        open({str(marker)!r}, 'w')\n    except OSError as error:\n        print('refused')\n"
+        f"    try:\n        socket.create_connection(('127.0.0.1', 1), 1)\n    except OSError as error:\n"
+        f"        print('network', error.errno)\n"
+        f"    parser = argparse",
+    )
+    result, server = work(
+        turn(write("solution.py", spying), write("test_solution.py", SUITE), ("run_on_sample", {})),
+        turn(SUBMIT),
+        api_key="THE_KEY",
+    )
+    assert result.success, result.output
+    printed = answers(server)[0][2]
+    assert "found False" in printed
+    assert "refused" in printed
+    assert not marker.exists()
+    assert "sk-never-shown" not in printed
+    bodies = [json.dumps(call.body) for call in server.calls]
+    assert not [body for body in bodies if "sk-never-shown" in body]
+
+
+def test_an_agent_that_tries_everything_leaves_no_trace_in_the_working_directory(work, tmp_path, monkeypatch):
+    folder = tmp_path / "cwd"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    result, server = work(
+        turn(*[write(name, "x") for name in NAMES if "\ud800" not in name][:14]),
+        turn(("shell", {"command": "touch pwned"}), ("write", '{"path": "half')),
+        turn(write("solution.py", RIGHT), write("test_solution.py", SUITE), SUBMIT),
+    )
+    assert result.success, result.output
+    assert list(folder.iterdir()) == []
+    assert not Path("/etc/passwd").read_text().startswith("x")
+    assert "there is no tool 'shell'" in sent(server)
