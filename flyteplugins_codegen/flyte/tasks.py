@@ -113,6 +113,7 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
     private_columns: list[str] | None,
     validation: ValidateMode,
     skip_tests: bool,
+    min_test_strength: float,
     timeout_s: float | None,
     cache: CacheMode,
     sandbox: SandboxKind,

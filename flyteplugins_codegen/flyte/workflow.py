@@ -12,7 +12,7 @@ from flytekit import dynamic, workflow
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
-from flyteplugins_codegen.flyte import rounds, tasks
+from flyteplugins_codegen.flyte import rounds, strength, tasks
 from flyteplugins_codegen.flyte.nesting import short_working_directory
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
@@ -25,6 +25,7 @@ from flyteplugins_codegen.stages.candidates.judging import with_judged
 from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts
 from flyteplugins_codegen.stages.fresh import with_fresh
 from flyteplugins_codegen.stages.loop import Finish, FreshDrafts, JudgeSideBySide, Repair, WorkAsAgent, first_drafts
+from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests
 
 
 class Judged(NamedTuple):
@@ -121,6 +122,12 @@ def _take_next_step(state: RunState, samples: Samples, conversation: Conversatio
         case JudgeSideBySide():
             judged = rounds.map_judgements(state, samples)
             return advance_with_judged(state=state, samples=samples, judged=judged, conversation=conversation)
+        case MeasureStrength():
+            measured = strength.measure_strength(state=state)
+            return advance(state=measured, samples=samples, conversation=conversation)
+        case StrengthenTests():
+            state, said = strength.strengthen_tests(state=state)
+            conversation = [*conversation, said]
         case Repair():
             state, said = tasks.repair(state=state, samples=samples)
             conversation = [*conversation, said]
@@ -232,6 +239,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     private_columns: list[str] | None = None,
     validation: ValidateMode = "strict",
     skip_tests: bool = False,
+    min_test_strength: float = 0.6,
     timeout_s: float | None = None,
     cache: CacheMode = "auto",
     sandbox: SandboxKind = "auto",
@@ -272,6 +280,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         private_columns: columns whose values are private, each as column or sample.column
         validation: strict refuses data that breaks its schema, warn says so, off does not look
         skip_tests: ask for no generated tests
+        min_test_strength: share of the mutants of a solution below which stronger tests are asked for once; 0 for never
         timeout_s: wall seconds that one run of the solution may take
         cache: auto reuses finished work, override does it anew, disable keeps nothing
         sandbox: auto, bubblewrap, container, or none for code that you trust
@@ -295,6 +304,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         private_columns=private_columns,
         validation=validation,
         skip_tests=skip_tests,
+        min_test_strength=min_test_strength,
         timeout_s=timeout_s,
         cache=cache,
         sandbox=sandbox,
