@@ -6,7 +6,7 @@ user's tests, the run on the samples. What of a test's text cannot be read with 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from pydantic import JsonValue
@@ -38,7 +38,13 @@ def contradicting_tests(run: Run, attempt: Attempt) -> tuple[DroppedTest, ...]:
     """
     failed = _failed_functions(attempt)
     found = [(name, reason) for name, test in failed.items() if (reason := _why_wrong(run, attempt, test))]
-    dropped = tuple(DroppedTest(name=name, reason=reason, attempt=attempt.number) for name, reason in found)
+    return droppable(run, attempt, (DroppedTest(name=name, reason=why, attempt=attempt.number) for name, why in found))
+
+
+def droppable(run: Run, attempt: Attempt, tests: Iterable[DroppedTest]) -> tuple[DroppedTest, ...]:
+    """Those of the tests that the source shows, so that they can be taken out; none where nothing could judge then."""
+    declared = {function.name for function in _functions_of(attempt)}
+    dropped = tuple(test for test in tests if test.name in declared)
     return dropped if dropped and _can_judge_without(run, attempt, dropped) else ()
 
 
@@ -71,8 +77,14 @@ def _why_wrong(run: Run, attempt: Attempt, test: TestOutcome) -> str:
 
 
 def _declared(attempt: Attempt, test: TestOutcome) -> DeclaredFunction | None:
-    functions = find_test_functions(attempt.candidate.tests or "")
-    return next((each for each in functions if each.name == function_of(test.name)), None)
+    return next((each for each in _functions_of(attempt) if each.name == function_of(test.name)), None)
+
+
+def _functions_of(attempt: Attempt) -> tuple[DeclaredFunction, ...]:
+    try:
+        return find_test_functions(attempt.candidate.tests or "")
+    except SyntaxError:
+        return ()
 
 
 def _against_interface(request: Request, function: DeclaredFunction, test: TestOutcome) -> str:

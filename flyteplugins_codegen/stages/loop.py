@@ -18,7 +18,7 @@ from flyteplugins_codegen.stages.blame import suspect
 from flyteplugins_codegen.stages.candidates.choosing import choose
 from flyteplugins_codegen.stages.candidates.verdict import disagreement_of
 from flyteplugins_codegen.stages.certainties import missing_packages
-from flyteplugins_codegen.stages.contradictions import contradicting_tests
+from flyteplugins_codegen.stages.contradictions import contradicting_tests, droppable
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
 from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests, measure_first, strengthen
 
@@ -246,7 +246,7 @@ def _drop_outvoted(run: Run, base: Attempt) -> DropTests | None:
     outvoted = choose(newest_round(run)).outvoted
     names = dict.fromkeys(function_of(name) for name in outvoted)
     reason = "most candidates, each written without knowing the others, do the same and fail it"
-    tests = tuple(DroppedTest(name=name, reason=reason, attempt=base.number) for name in names)
+    tests = droppable(run, base, (DroppedTest(name=name, reason=reason, attempt=base.number) for name in names))
     return DropTests(tests=tests) if tests else None
 
 

@@ -1,21 +1,32 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
+from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestReport
+from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
 from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.stages.attempts import carry_out, with_changed, with_next
+from flyteplugins_codegen.models.strength import TestStrength
+from flyteplugins_codegen.stages.attempts import carry_out, with_calls, with_changed, with_next, with_round
+from flyteplugins_codegen.stages.lineage import base_attempt
 from flyteplugins_codegen.stages.loop import (
     AddPackages,
+    AddSystemPackages,
     BuildEnvironment,
+    DropTests,
     Finish,
     FirstDraft,
+    FreshDrafts,
+    JudgeSideBySide,
+    MeasureStrength,
     Repair,
     RunTests,
+    StrengthenTests,
     next_action,
 )
 
@@ -50,6 +61,8 @@ def test_the_way_of_a_right_first_answer():
     run = with_last(run, environment=LOCK)
     assert isinstance(next_action(run), RunTests)
     run = with_last(run, report=PASSED)
+    assert isinstance(next_action(run), MeasureStrength)
+    run = with_last(run, strength=TestStrength(share=1.0))
     assert next_action(run) == Finish(success=True, reason="attempt 1 passed")
 
 
@@ -124,3 +137,84 @@ def test_the_users_examples_come_before_everything_else_among_the_causes():
         ),
     )
     assert [found.message for found in report.causes] == ["example", "user's tests", "samples", "generated tests"]
+
+
+GENERATED = "def test_a():\n    assert f() == 1\n\n\ndef test_b():\n    assert f() == 2\n"
+ASKING = FirstDraft | FreshDrafts | Repair | StrengthenTests
+
+
+def suite_report(failing):
+    tests = tuple(TestOutcome(name=name, outcome="failed", message=f"assert {name}") for name in failing)
+    cause = Cause(kind="test_failed", subject=failing[0], message="assert") if failing else None
+    suite = SuiteReport(origin="generated", expected=("test_a", "test_b"), tests=tests, cause=cause)
+    return TestReport(runs=PASSED.runs, suites=(suite,))
+
+
+REPORTS = st.sampled_from(
+    [
+        suite_report(()),
+        suite_report(("test_a",)),
+        suite_report(("test_a", "test_b")),
+        failed("missing_module", "humanize"),
+        failed("exception", "ImportError", "ImportError: libGL.so.1: cannot open shared object file"),
+        failed("timed_out"),
+        TestReport(build_cause=Cause(kind="package_unavailable", message="no such distribution")),
+        TestReport(),
+    ]
+)
+
+
+def candidates(draw, count):
+    made = [
+        Candidate(plan=PLAN, solution=CodeSolution(code=f"x = {draw(st.integers(0, 3))}\n"), tests=GENERATED)
+        for _ in range(count)
+    ]
+    return [Attempt(number=1, action="fresh_draft", reason="r", candidate=candidate) for candidate in made]
+
+
+def carried_out(draw, run, action):  # noqa: PLR0911 - one for each action
+    """The run after an action whose outcome is anybody's guess."""
+    if isinstance(action, ASKING) and draw(st.integers(0, 4)) == 0:
+        return run.model_copy(update={"stopped": "the budget is spent"})
+    if isinstance(action, FirstDraft | FreshDrafts):
+        return with_round(run, candidates(draw, action.count))
+    if isinstance(action, BuildEnvironment):
+        return with_last(run, environment=LOCK)
+    if isinstance(action, RunTests | JudgeSideBySide):
+        return judged_all(draw, run)
+    if isinstance(action, AddPackages | AddSystemPackages | DropTests):
+        return carry_out(run, action)
+    base = base_attempt(run)
+    if isinstance(action, MeasureStrength):
+        return with_changed(run, base.number, strength=TestStrength(share=draw(st.floats(0, 1))))
+    name = "repair"
+    if isinstance(action, StrengthenTests):
+        name, run = "strengthen_tests", with_calls(run, (ModelCall(purpose="stronger_tests", model="m"),))
+    return with_next(run, name, "r", base.candidate, parent=base.number, blame=draw(BLAMES))
+
+
+def judged_all(draw, run):
+    for attempt in run.attempts:
+        if attempt.report is None:
+            run = with_changed(run, attempt.number, environment=LOCK, report=draw(REPORTS))
+    return run
+
+
+BLAMES = st.sampled_from(["solution", "tests", "environment"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), max_iterations=st.integers(1, 12), count=st.none() | st.integers(1, 4))
+def test_every_run_ends_within_its_iterations_and_asks_nobody_once_it_is_stopped(data, max_iterations, count):
+    run = fresh(max_iterations=max_iterations, candidates=count)
+    for _ in range(20 * max_iterations + 20):
+        action = next_action(run)
+        assert action == next_action(Run.model_validate_json(run.model_dump_json())), "decided by what travels alone"
+        if isinstance(action, Finish):
+            break
+        assert not (run.stopped and isinstance(action, ASKING))
+        run = carried_out(data.draw, run, action)
+    assert isinstance(action, Finish)
+    tried = [attempt for attempt in run.attempts if attempt.action != "drop_tests"]
+    assert len(tried) <= max_iterations
+    assert action.reason
