@@ -117,6 +117,8 @@ class CodeGenEvalResult(Value):
     most of them agree. Of a run that failed, `solution` is the candidate that came farthest. `confidence` is how likely
     one more independent check would agree with the solution, None where nothing can be said; 1.0 would be certainty,
     and is never reached (`stages.candidates.confidence`). `disagreement` is an input on which candidates differed.
+    `test_strength` is the share of wrong versions of the solution, each with one small mistake, for which a test fails,
+    None where that was not measured; `surviving_mutants` says which mistakes pass all tests.
     `cost_usd` is what this run paid for its calls, None where a price is unknown.
     `attempt_history` holds every candidate with what happened to it, `dropped_tests` the generated tests that judge no
     more and why. `calls` accounts for every model call,
@@ -163,6 +165,8 @@ class CodeGenEvalResult(Value):
     dropped_tests: tuple[DroppedTest, ...] = ()
     confidence: float | None = None
     disagreement: Disagreement | None = None
+    test_strength: float | None = None
+    surviving_mutants: tuple[str, ...] = ()
     calls: tuple[ModelCall, ...] = ()
 
     @classmethod
@@ -173,6 +177,7 @@ class CodeGenEvalResult(Value):
         candidate = best.candidate if best else None
         solution = candidate.solution if candidate else CodeSolution(code="")
         report = best.report if best else None
+        strength = best.strength if best else None
         others = (attempt.environment for attempt in reversed(run.attempts) if attempt.environment)
         built = (best.environment if best else None) or next(others, None)
         image = image_of(run.settings, built, solution.code, run.schemas) if built is not None else None
@@ -212,6 +217,8 @@ class CodeGenEvalResult(Value):
             dropped_tests=run.dropped_tests,
             confidence=confidence_in(run, best) if best else None,
             disagreement=last_disagreement(run),
+            test_strength=strength.share if strength else None,
+            surviving_mutants=strength.survivors if strength else (),
             calls=run.calls,
         )
 
@@ -385,7 +392,8 @@ class CodeGenEvalResult(Value):
         spent = f"{self.attempts} attempts, {len(self.calls)} model calls, {tokens}{cost}"
         if not self.success:
             return f"CodeGenEvalResult(failed: {self.error})\n  {spent}"
-        return f"CodeGenEvalResult(success, {self.settings.name!r})\n  {spent}; next: {_NEXT}"
+        strength = "" if self.test_strength is None else f", test strength {self.test_strength:.2f}"
+        return f"CodeGenEvalResult(success, {self.settings.name!r})\n  {spent}{strength}; next: {_NEXT}"
 
     __str__ = __repr__
 

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from typing import TypeAlias
 
+from flyteplugins_codegen.source.asserting import has_check, last_name
+
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 _Sizes: TypeAlias = Mapping[str, int]
 
 _MAX_CASES = 10_000
-_ASSERTING_CONTEXTS = frozenset({"raises", "warns", "deprecated_call"})
-_FAILING = frozenset({"pytest.fail", "self.fail"})
 
 
 def declared_tests(source: str) -> tuple[str, ...]:
@@ -38,10 +38,10 @@ def declared_tests(source: str) -> tuple[str, ...]:
 def asserts_something(source: str) -> bool:
     """Whether any test can fail by a check of its own: an `assert`, `pytest.raises` or a method of unittest.
 
-    An `assert` of a constant that is true checks nothing; `assert False` stands where a test must not come to, as
-    `pytest.fail` does. Raises SyntaxError for text that is not Python.
+    What is true whatever the code does checks nothing (`asserting.py`); `assert False` stands where a test must not
+    come to, as `pytest.fail` does. Raises SyntaxError for text that is not Python.
     """
-    return any(_is_check(node) for node in ast.walk(parse_module(source)))
+    return has_check(parse_module(source))
 
 
 def parse_module(source: str) -> ast.Module:
@@ -86,13 +86,13 @@ def _is_main_guard(test: ast.expr) -> bool:
 
 
 def _is_fixture(node: _Function) -> bool:
-    return any(_last_name(decorator) == "fixture" for decorator in node.decorator_list)
+    return any(last_name(decorator) == "fixture" for decorator in node.decorator_list)
 
 
 def _is_test_class(node: ast.ClassDef) -> bool:
     if _sets_to_false(node.body, "__test__"):
         return False
-    if any(_last_name(base).endswith("TestCase") for base in node.bases):
+    if any(last_name(base).endswith("TestCase") for base in node.bases):
         return True
     constructs = any(isinstance(item, _Function) and item.name in {"__init__", "__new__"} for item in node.body)
     return node.name.startswith("Test") and not constructs
@@ -136,7 +136,7 @@ def _literal_size(value: ast.expr) -> int | None:
 
 def _cases(decorator: ast.expr, sizes: _Sizes) -> int:
     """How many cases this decorator makes of one test: 1 for anything but a parametrisation that can be read."""
-    if not isinstance(decorator, ast.Call) or _last_name(decorator) != "parametrize":
+    if not isinstance(decorator, ast.Call) or last_name(decorator) != "parametrize":
         return 1
     named = [keyword.value for keyword in decorator.keywords if keyword.arg == "argvalues"]
     values = [*decorator.args[1:2], *named]
@@ -148,25 +148,3 @@ def _cases(decorator: ast.expr, sizes: _Sizes) -> int:
 
 def _numbered(name: str, count: int) -> Iterator[str]:
     return (f"{name}[{index}]" for index in range(count)) if count > 1 else iter((name,))
-
-
-def _last_name(node: ast.expr) -> str:
-    """`parametrize` of `pytest.mark.parametrize(...)`."""
-    if isinstance(node, ast.Call):
-        return _last_name(node.func)
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_check(node: ast.AST) -> bool:
-    if isinstance(node, ast.Assert):
-        return not (isinstance(node.test, ast.Constant) and node.test.value)
-    if not isinstance(node, ast.Call):
-        return False
-    name = _last_name(node)
-    return name in _ASSERTING_CONTEXTS or name.startswith("assert") or _is_failing(node.func)
-
-
-def _is_failing(function: ast.expr) -> bool:
-    return isinstance(function, ast.Attribute) and ast.unparse(function) in _FAILING

@@ -140,7 +140,59 @@ def test_a_check_is_seen(body: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", ["f()\n    print(f())", "assert True", "assert 1, f()", "assert 'f works'", "failover(f())", "f.fail()"]
+    "body",
+    [
+        "f()\n    print(f())",
+        "assert True",
+        "assert 1, f()",
+        "assert 'f works'",
+        "failover(f())",
+        "f.fail()",
+        "assert f() == f()",
+        "x = f()\n    assert x is x and x >= x",
+        "assert 'a' == 'a'",
+        "assert f() or True",
+        "assert (f() == 1, 'a tuple is always true')",
+        "assert not None",
+        "self.assertEqual(x, x)",
+        "self.assertTrue(True)",
+        "try:\n        assert f() == 1\n    except AssertionError:\n        pass",
+        "try:\n        assert f() == 1\n    except:\n        print('no')",
+        "try:\n        self.assertEqual(f(), 1)\n    except (ValueError, Exception) as error:\n        print(error)",
+        "with contextlib.suppress(Exception):\n        assert f() == 1",
+        "return\n    assert f() == 1",
+        "if False:\n        assert f() == 1",
+        "while 0:\n        assert f() == 1",
+        "def never():\n        assert f() == 1",
+    ],
 )
 def test_what_cannot_fail_of_itself_is_no_check(body: str) -> None:
-    assert not asserts_something(f"def test_a():\n    {body}")
+    assert not asserts_something(f"def test_a(self):\n    {body}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "try:\n        f()\n    except ValueError:\n        assert f() == 1",
+        "try:\n        assert f() == 1\n    except ValueError:\n        pass",
+        "try:\n        assert f() == 1\n    except AssertionError:\n        raise",
+        "try:\n        assert f() == 1\n    except Exception as error:\n        pytest.fail(str(error))",
+        "try:\n        f()\n    except Exception:\n        pass\n    else:\n        assert f() == 1",
+        "with contextlib.suppress(ValueError):\n        assert f() == 1",
+        "for x in f():\n        if x:\n            assert x == 1",
+        "def inner():\n        assert f() == 1\n    inner()",
+        "assert f() != f()",
+        "assert f() == g()",
+        "assert 1 <= f() <= 1",
+        "check = [pytest.raises(ValueError)]",
+    ],
+)
+def test_a_check_that_can_fail_is_seen_where_it_stands(body: str) -> None:
+    assert asserts_something(f"def test_a():\n    {body}")
+
+
+def test_a_check_of_a_helper_or_a_fixture_counts_where_it_is_asked_for() -> None:
+    helper = "def check(x):\n    assert x == 1\n"
+    assert asserts_something(f"{helper}def test_a():\n    check(f())\n")
+    assert not asserts_something(f"{helper}def test_a():\n    f()\n")
+    assert asserts_something("@pytest.fixture\ndef x():\n    assert f()\n\ndef test_a(x):\n    pass\n")
