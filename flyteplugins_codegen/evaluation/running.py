@@ -33,15 +33,15 @@ def run(request: Request, samples: Iterable[Sample], stop: Event) -> Evaluation:
     """Judge the samples and score them; see `evaluate`."""
     with ExitStack() as stack:
         of_canonical, of_samples = stack.enter_context(open_journals(request.journal))
-        packages, modules = packages_of(request.problems, request.packages)
-        sandboxes = stack.enter_context(closing(OpenedSandboxes(request.sandbox, packages, modules)))
+        packages = packages_of(request.problems, request.packages)
+        sandboxes = stack.enter_context(closing(OpenedSandboxes(request.sandbox, packages)))
         progress = stack.enter_context(open_progress())
 
         def run_all(journals: Journals, count: int | None, candidates: Iterator[Candidate], told: Tell) -> None:
             queue = Queue(candidates, journals, told, together=_together(count, request.workers))
             run_trials(sandboxes, queue, workers=request.workers, stop=stop)
 
-        plan = _plan(request, packages)
+        plan = _plan(request, packages.requirements)
         progress.begin("canonical solutions", len(request.problems))
         calibrations = calibrate(plan, _noting(progress, partial(run_all, of_canonical, len(request.problems))))
         for found in calibrations.values():

@@ -15,7 +15,7 @@ def limit_cause(execution: Execution, limits: Limits, running: str = "") -> Caus
         return Cause(
             kind="out_of_memory",
             subject=running,
-            message=f"it needed more than its {limits.memory_mib} MiB of memory{where}; process the data in parts",
+            message=f"it needed more than its {limits.memory_mib} MiB of memory{where}",
         )
     if execution.status == "output_limit":
         return Cause(

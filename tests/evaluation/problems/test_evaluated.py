@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.errors import PackageError, RequestError
 from flyteplugins_codegen.evaluation.evaluating import evaluate
 from flyteplugins_codegen.evaluation.problems.loading import load_problems
-from flyteplugins_codegen.evaluation.sandboxes import packages_of
-from flyteplugins_codegen.evaluation.values import Problem, Sample
+from flyteplugins_codegen.evaluation.sandboxes import Packages, packages_of
+from flyteplugins_codegen.evaluation.values import CheckTests, Problem, Sample
 
 
 def plus(number: int, entry_point: str, solution: str, *calls: list[Any], **others: Any) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def test_problems_of_evalplus_take_what_its_own_rules_take(problems: dict[str, P
 
 
 def test_their_tests_ask_for_no_package(problems: dict[str, Problem]) -> None:
-    assert packages_of(problems.values(), ()) == ((), ())
+    assert packages_of(problems.values(), ()) == Packages(())
 
 
 def test_a_wrong_answer_is_told_with_its_input_and_what_was_expected(problems: dict[str, Problem]) -> None:
@@ -202,3 +202,10 @@ def test_each_form_of_problem_is_judged(tmp_path: Path) -> None:
     found = evaluate(problems, [*samples, wrong], k=[1])
     assert found.flaws == ()
     assert [end.outcome for end in found.samples] == ["passed"] * len(samples) + ["wrong_answer"]
+
+
+def test_a_package_that_there_is_not_is_told_with_the_problem_that_imports_it() -> None:
+    tests = CheckTests("import surely_not_there_9x\ndef check(candidate):\n    assert candidate() == 1\n")
+    problem = Problem(task_id="mine/7", entry_point="f", tests=tests)
+    with pytest.raises(PackageError, match=r"'mine/7'.*surely-not-there-9x.*leave the problem out"):
+        evaluate([problem], [Sample(task_id="mine/7", solution="def f():\n    return 1\n")])
