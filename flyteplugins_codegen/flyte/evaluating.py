@@ -9,33 +9,32 @@ from __future__ import annotations
 
 import functools
 import math
-import os
-from dataclasses import replace
-from pathlib import Path
-from typing import Any, NamedTuple
 
 from flytekit import Deck, dynamic, map_task, task, workflow
-from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
-from pydantic import Field
 
 from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.evaluation.evaluating import evaluate as judge_samples
 from flyteplugins_codegen.evaluation.findings import check_k
 from flyteplugins_codegen.evaluation.judging.ways import Judge
-from flyteplugins_codegen.evaluation.problems.loading import load_problems, problem_file
+from flyteplugins_codegen.evaluation.problems.loading import load_problems
 from flyteplugins_codegen.evaluation.report.summary import render_summary
-from flyteplugins_codegen.evaluation.request import DEFAULT_LIMITS
 from flyteplugins_codegen.evaluation.results.reading import read_evaluation
 from flyteplugins_codegen.evaluation.samples.loading import load_samples
 from flyteplugins_codegen.evaluation.sharding import Part, deal, gather, write_parts
-from flyteplugins_codegen.flyte.caching import Salt, cached_by_code, local_salt, runs_locally
+from flyteplugins_codegen.flyte.caching import cached_by_code, local_salt, runs_locally
 from flyteplugins_codegen.flyte.evaluation_folder import tell_scores, write_folder
+from flyteplugins_codegen.flyte.evaluation_values import (
+    Evaluated,
+    JudgedPart,
+    JudgeSettings,
+    Split,
+    path_of,
+    problem_path,
+)
 from flyteplugins_codegen.flyte.leaving import upload
 from flyteplugins_codegen.flyte.readable import readable_errors
-from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import SandboxKind
-from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.store import cache_dir, digest
 
 _SAMPLES_A_SHARD = 2_000
@@ -43,41 +42,6 @@ _MOST_SHARDS = 64
 # With a ratio below 1 the list has None for a node that failed. Of fewer than a million nodes these two ask for all
 # of them, and for one; 0 would be taken for none given.
 _ALL, _NONE = 1 - 1e-6, 1e-6
-
-
-class JudgeSettings(Value):
-    """How samples are judged. `problems` is the digest of the file of problems; `cpu_s`, `memory_mib` are of one."""
-
-    problems: str
-    judge: Judge = "auto"
-    packages: tuple[str, ...] = ()
-    sandbox: SandboxKind = "auto"
-    cpu_s: float | None = None
-    memory_mib: int | None = None
-    salt: Salt = Salt()
-
-
-class JudgedPart(Value):
-    """The results of a part, a line for each sample, and the problems of it that are in doubt."""
-
-    results: FlyteFile
-    flaws: dict[str, str] = Field(default_factory=dict)
-
-
-class Split(NamedTuple):
-    """An evaluation in parts, and the files that these need."""
-
-    parts: list[Part]
-    files: list[FlyteFile]
-    problems: FlyteFile
-    settings: JudgeSettings
-
-
-class Evaluated(NamedTuple):
-    """The scores by k, and the folder with results.jsonl, results.parquet and report.html."""
-
-    pass_at_k: dict[str, float]
-    folder: FlyteDirectory
 
 
 @task
@@ -97,7 +61,7 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
     """Check problems and samples from end to end, and deal them out. Raises RequestError before anything is judged."""
     check_k(k)
     path = problem_path(problems)
-    found = load_samples(_path(samples), load_problems(path, sandbox=sandbox))
+    found = load_samples(path_of(samples), load_problems(path, sandbox=sandbox))
     dealt = deal(found, shards or _shards_for(len(found)))
     written = write_parts(found, dealt, cache_dir() / "shards")
     settings = JudgeSettings(
@@ -117,13 +81,13 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
 @readable_errors
 def judge_part(part: Part, samples: FlyteFile, problems: FlyteFile, settings: JudgeSettings) -> JudgedPart:
     """Judge the samples of one part."""
-    chosen = load_problems(_path(problems), only=part.task_ids, sandbox=settings.sandbox)
+    chosen = load_problems(path_of(problems), only=part.task_ids, sandbox=settings.sandbox)
     key = digest(part, settings)
     found = judge_samples(
         chosen,
-        load_samples(_path(samples), chosen),
+        load_samples(path_of(samples), chosen),
         (1,),
-        limits=_limits(settings),
+        limits=settings.limits(),
         judge=settings.judge,
         journal=cache_dir() / "journals" / f"{key}.jsonl",
         packages=settings.packages,
@@ -165,12 +129,12 @@ def gather_evaluation(  # noqa: PLR0913 - the parts, and what the whole is made 
     save_to: str,
 ) -> Evaluated:
     """Put the results together and write the folder and the Deck."""
-    chosen = load_problems(_path(problems))
-    given = load_samples(_path(samples), chosen)
-    results = [(part, _path(each.results) if each else None) for part, each in zip(parts, judged, strict=True)]
+    chosen = load_problems(path_of(problems))
+    given = load_samples(path_of(samples), chosen)
+    results = [(part, path_of(each.results) if each else None) for part, each in zip(parts, judged, strict=True)]
     flaws = {task: reason for each in judged if each for task, reason in each.flaws.items()}
     found = gather(given, results, k, problems=chosen, flaws=flaws)
-    folder = write_folder(found, given, read_evaluation(_path(before), k) if before else None, save_to)
+    folder = write_folder(found, given, read_evaluation(path_of(before), k) if before else None, save_to)
     Deck("Evaluation", render_summary(found))
     tell_scores(found, folder)
     return Evaluated({f"pass@{each}": value for each, value in found.pass_at_k.items()}, upload(folder, save_to))
@@ -245,20 +209,5 @@ def evaluate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     return Evaluated(pass_at_k, folder)
 
 
-def problem_path(problems: str) -> Path:
-    """A benchmark's file, one's own, or one that is fetched from where a cluster reaches it."""
-    return _path(FlyteFile(problems)) if "://" in problems else problem_file(problems)
-
-
-def _path(file: FlyteFile) -> Path:
-    return Path(os.fspath(file)).absolute()
-
-
 def _shards_for(samples: int) -> int:
     return 1 if runs_locally() else min(_MOST_SHARDS, math.ceil(samples / _SAMPLES_A_SHARD))
-
-
-def _limits(settings: JudgeSettings) -> Limits:
-    given = {"cpu_s": settings.cpu_s, "memory_mib": settings.memory_mib}
-    changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return replace(DEFAULT_LIMITS, **changed)

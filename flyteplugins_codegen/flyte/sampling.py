@@ -19,7 +19,8 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.problems.loading import load_problems
 from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, write_samples
 from flyteplugins_codegen.flyte.caching import Salt, cached_by_code, local_salt
-from flyteplugins_codegen.flyte.evaluating import Evaluated, evaluate, problem_path
+from flyteplugins_codegen.flyte.evaluating import evaluate
+from flyteplugins_codegen.flyte.evaluation_values import Evaluated, problem_path
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.llm.budgeted import Account
