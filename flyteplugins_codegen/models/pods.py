@@ -14,7 +14,6 @@ SOLUTION_LABEL = ("flyteplugins-codegen", "solution")
 """The label that every solution's pod carries, by which the NetworkPolicy in docs/deploy chooses it."""
 
 StageName = Literal[
-    "prepare",
     "extract_context",
     "infer_schemas",
     "write_solution",
@@ -23,6 +22,9 @@ StageName = Literal[
     "run_tests",
     "repair",
     "draft_anew",
+    "work_as_agent",
+    "measure_strength",
+    "strengthen_tests",
     "finish",
 ]
 

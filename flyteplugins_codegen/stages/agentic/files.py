@@ -11,8 +11,9 @@ from flyteplugins_codegen.source.edits import apply_edits
 SAMPLES: Final = "samples/"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\Z")
 _MOST_FILES: Final = 40
-_FILE_BYTES: Final = 64 << 10
-_TOTAL_BYTES: Final = 256 << 10
+# They travel round the loop with the run, of which a cluster takes 2 MB.
+_FILE_BYTES: Final = 48 << 10
+_TOTAL_BYTES: Final = 128 << 10
 
 
 class ToolError(ValueError):

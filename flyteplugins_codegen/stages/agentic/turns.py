@@ -36,6 +36,7 @@ from flyteplugins_codegen.stages.agentic.tools import (
 )
 
 _CALLS_A_TURN: Final = 16
+_MOST_PACKAGES: Final = 50
 _RESULT_CHARS: Final = 8_000
 _CUT_OFF: Final = "your reply was cut off at the length limit, and nothing of it was done; write less at once"
 
@@ -192,7 +193,11 @@ def _plan_of(desk: Desk) -> CodePlan:
 
 
 def _with_packages(session: AgentSession, packages: list[str] | None) -> AgentSession:
-    return session if packages is None else session.model_copy(update={"packages": tuple(dict.fromkeys(packages))})
+    if packages is None:
+        return session
+    if len(packages) > _MOST_PACKAGES:
+        raise ToolError(f"{len(packages)} packages are too many; name those that solution.py needs")
+    return session.model_copy(update={"packages": tuple(dict.fromkeys(packages))})
 
 
 _ACTS: Final[dict[type[ToolArguments], Callable[..., Done]]] = {
