@@ -13,7 +13,7 @@ PYTEST := PYTHONPATH=tests/support $(BIN)/python -m pytest -n 2 --dist loadfile 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint typecheck bench eval-implement recordings clean
+.PHONY: help setup demo test lint typecheck bench eval-implement docs recordings clean
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,10 @@ bench: $(VENV)/.installed-dev ## Measure against the peer, and the sandbox; the 
 
 eval-implement: $(VENV)/.installed-dev ## Hold a cascade of models against the strongest alone, on HumanEval; recorded replies without ARGS
 	@$(BIN)/python -m benchmarks.implement.run $(ARGS)
+
+docs: $(VENV)/.installed-dev ## Build the documents into build/site, every link checked (takes Chromium for the pictures)
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo 'Open build/site/index.html'
 
 recordings: $(VENV)/.installed-dev ## Rewrite the recorded model replies of the demo and the tests
 	@PYTHONPATH=. $(BIN)/python tests/support/record_weather.py
