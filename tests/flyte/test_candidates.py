@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 import row_count_job as job
+from flytekit.configuration import Image, ImageConfig, SerializationSettings
+from flytekit.core.context_manager import ExecutionState, FlyteContextManager
+from flytekit.models.core.workflow import Node
+from judged import attempt, judged
 from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent
+from flyteplugins_codegen.flyte import workflow
+from flyteplugins_codegen.flyte.state import RunState
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.models.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 # Passed by every script that counts something.
@@ -75,3 +85,30 @@ def test_fresh_candidates_are_asked_for_at_once_and_found_again_by_the_next_run(
     assert [attempt["round_number"] for attempt in result["attempt_history"]] == [1, 2, 3, 4, 4, 4]
     assert result["confidence"] == pytest.approx(3 / 6)
     assert again["attempt_history"] == result["attempt_history"]
+
+
+def nodes_on_a_cluster(step: Any, *attempts: Attempt, **more: Any) -> dict[str, Node]:
+    """What a step of a run is made of where each task is a pod; flytekit compiles each step once in a process."""
+    settings = SerializationSettings(
+        project="p", domain="d", version="1", image_config=ImageConfig(Image("default", "runner", "1"))
+    )
+    context = FlyteContextManager.current_context().with_serialization_settings(settings).build()
+    on_cluster = context.execution_state.with_params(mode=ExecutionState.Mode.TASK_EXECUTION)
+    run = Run(settings=Settings(model="openai/m"), request=Request(prompt="p"), attempts=attempts)
+    with FlyteContextManager.with_context(context.with_execution_state(on_cluster)) as compiling:
+        given = {"state": RunState(run=run), "samples": {}, "conversation": [], **more}
+        spec = step.compile_into_workflow(compiling, step._task_function, **given)
+    return {re.sub(r".*\.|_[0-9a-f]{32}-arraynode", "", node.metadata.name): node for node in spec.nodes}
+
+
+def test_on_a_cluster_fresh_candidates_are_drafted_by_one_map_task() -> None:
+    repairs = [judged(number, number, (), action="repair", parent=number - 1, round_number=number) for number in (2, 3)]
+    nodes = nodes_on_a_cluster(workflow.advance, judged(1, 1, ()), *repairs)
+    assert nodes.keys() == {"map_draft_anew", "advance_with_fresh"}
+    assert nodes["map_draft_anew"].to_flyte_idl().array_node.parallelism == 4
+
+
+def test_on_a_cluster_candidates_are_built_by_one_map_task_and_run_by_another() -> None:
+    drafts = [attempt(number, None, environment=None) for number in (1, 2, 3)]
+    nodes = nodes_on_a_cluster(workflow.advance_with_judged, *drafts, judged=[])
+    assert nodes.keys() == {"map_build_environment", "map_run_tests", "advance_with_judged"}
