@@ -10,11 +10,29 @@ from model_server import HttpError, ModelServer, Reply
 
 from flyteplugins_codegen.errors import ProviderError
 from flyteplugins_codegen.models.budget import Budget
+from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
 from flyteplugins_codegen.models.conversation import Message, ToolCall, ToolResult
+from flyteplugins_codegen.models.report import Cause, TestReport
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.stages.agentic.transcript import bounded
+from flyteplugins_codegen.stages.attempts import with_changed, with_next
+from flyteplugins_codegen.stages.loop import Finish, WorkAsAgent, next_action
 
 BOTH = (write("solution.py", RIGHT), write("test_solution.py", SUITE))
 LOOK = turn(("list", {}))
+
+
+def test_the_loop_asks_an_agent_in_place_of_drafts_and_repairs():
+    run = Run(settings=Settings(model="openai/m", backend="agent", candidates=3), request=Request(prompt="p"))
+    assert isinstance(next_action(run), WorkAsAgent)
+    assert isinstance(next_action(run.model_copy(update={"stopped": "spent"})), Finish)
+    cause = Cause(kind="exception", message="it failed")
+    candidate = Candidate(plan=CodePlan(description="", approach=""), solution=CodeSolution(code="x"))
+    failed = with_next(run, "agent", "first", candidate)
+    failed = with_changed(failed, 1, report=TestReport(build_cause=cause), cause=cause)
+    assert next_action(failed) == WorkAsAgent(reason="exception: it failed")
 
 
 def test_when_the_turns_are_spent_the_files_as_they_stand_are_judged(work):

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 from agent_turns import RIGHT, SUBMIT, SUITE, answers, sent, turn, write
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from flyteplugins_codegen.llm.protocol import ModelReply
+from flyteplugins_codegen.llm.tools import with_calls
 from flyteplugins_codegen.models.agent import AgentSession
 from flyteplugins_codegen.models.conversation import ToolCall
 from flyteplugins_codegen.models.request import Request
@@ -99,6 +102,34 @@ def test_a_call_that_cannot_be_done_is_answered_as_an_error(name, arguments):
     ((is_error, text),) = told(took((name, arguments)))
     assert is_error
     assert 10 < len(text) < 9_000
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    max_leaves=5,
+)
+FIELDS = st.sampled_from(["path", "content", "search", "replace", "offset", "limit", "values", "packages"])
+ARGUMENTS = st.text(max_size=40) | st.dictionaries(FIELDS, JSON, max_size=4).map(json.dumps)
+NAMED = st.sampled_from([tool.name for tool in TOOLS]) | st.text(max_size=10)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(NAMED, ARGUMENTS), max_size=4))
+def test_whatever_a_model_calls_every_call_is_answered_and_can_be_sent_on(calls):
+    session = took(*calls)
+    assert session.turns == 1
+    assert len(session.messages[-1].tool_results) == len(calls)
+    assert all(result.content for result in session.messages[-1].tool_results)
+    session.model_dump_json().encode()
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=200) | JSON.map(json.dumps) | st.dictionaries(st.just("tool"), NAMED).map(json.dumps))
+def test_whatever_a_model_says_is_a_call_of_a_tool_or_none(text):
+    called = with_calls(ModelReply(text=text), TOOLS).tool_calls
+    assert len(called) <= 1
+    assert {call.name for call in called} <= {tool.name for tool in TOOLS}
 
 
 def test_no_tool_is_a_shell_or_reaches_a_network():
