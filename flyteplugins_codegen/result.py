@@ -412,7 +412,18 @@ class CodeGenEvalResult(Value):
             calls=self.calls,
         )
         task_name = task_variable(self.settings.name) if self.success else None
-        return render_page(Told(run=run, error=self.error, image=self.image, task_name=task_name))
+        chosen = final_attempt(run)
+        return render_page(
+            Told(
+                run=run,
+                chosen=chosen.number if chosen else None,
+                error=self.error,
+                confidence=self.confidence,
+                disagreement=self.disagreement,
+                image=self.image,
+                task_name=task_name,
+            )
+        )
 
 
 def _options(settings: Settings, retries: int = 0) -> ExecutionOptions:

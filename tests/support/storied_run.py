@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flyteplugins_codegen.models.agreement import Answer, Disagreement
 from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
 from flyteplugins_codegen.models.conversation import ModelCall, Usage
 from flyteplugins_codegen.models.environment import EnvironmentLock
@@ -17,6 +18,7 @@ from flyteplugins_codegen.models.request import Example, Request, Sample
 from flyteplugins_codegen.models.rules import AppliedConstraint, Rule
 from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.models.strength import TestStrength
 from flyteplugins_codegen.stages.report.page import Told
 
 CODE = '''"""Revenue by day."""
@@ -88,7 +90,19 @@ def told_run() -> Told:
         ),
         calls=(_call("solution", 1812, 0.0061), _call("tests", 1704, 0.0055), _call("repair", 2911, 0.0072)),
     )
-    return Told(run=run, image="revenue:0123456789abcdef", task_name="revenue")
+    differing = Disagreement(
+        case="example 1",
+        input="since = 2024-01-01",
+        answers=(Answer(attempts=(1,), text="total = 1204"), Answer(attempts=(2, 3), text="total = 1204.5")),
+    )
+    return Told(
+        run=run,
+        chosen=3,
+        confidence=0.75,
+        disagreement=differing,
+        image="revenue:0123456789abcdef",
+        task_name="revenue",
+    )
 
 
 def _request() -> Request:
@@ -192,6 +206,9 @@ def _attempts() -> tuple[Attempt, ...]:
             "candidate": _candidate(CODE, SUITE.partition("\n\n\ndef test_of_neg")[0]),
             "report": TestReport(runs=(_script(None),), suites=(_suite(None),)),
             "cause": None,
+            "strength": TestStrength(
+                share=0.75, killed=9, total=12, made=14, survivors=("line 12, total: + to -", "line 10: 0.0 to 1.0")
+            ),
         }
     )
     return first, second, third

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.llm.prices import total_cost_usd
+from flyteplugins_codegen.models.agreement import Disagreement
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.candidate import Candidate
 from flyteplugins_codegen.models.run import Attempt, Run
-from flyteplugins_codegen.stages.outcome import best_attempt, count_tests
+from flyteplugins_codegen.stages.outcome import count_tests
 from flyteplugins_codegen.stages.report.code import python_code
 from flyteplugins_codegen.stages.report.data import render_data
 from flyteplugins_codegen.stages.report.job import render_job, render_plan
@@ -20,19 +21,31 @@ from flyteplugins_codegen.stages.report.markup import badge, dollars, fitting, f
 from flyteplugins_codegen.stages.report.spending import render_spending
 from flyteplugins_codegen.stages.report.surroundings import render_commands, render_environment
 from flyteplugins_codegen.stages.report.timeline import render_timeline
-from flyteplugins_codegen.stages.report.trust import render_dropped
+from flyteplugins_codegen.stages.report.trust import render_trust
 
 # Even a string that got through unescaped could not reach the network, and no script runs.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 class Told(Value):
-    """What a page is made of: a run, `error` where it failed; where not, its `image` and its task in `task.py`."""
+    """What a page is made of.
+
+    A run, the number of the attempt that stands for it, `error` where it failed; where not, its `image` and its task in
+    `task.py`. `confidence` and `disagreement` are as in the result.
+    """
 
     run: Run
+    chosen: int | None = None
     error: str | None = None
+    confidence: float | None = None
+    disagreement: Disagreement | None = None
     image: str | None = None
     task_name: str | None = None
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The attempt that stands for the run."""
+        return next((attempt for attempt in self.run.attempts if attempt.number == self.chosen), None)
 
 
 def render_page(told: Told) -> str:
@@ -61,19 +74,22 @@ def as_frame(page: str) -> str:
 
 
 def _head(told: Told, name: str) -> str:
-    attempts = told.run.attempts
     verdict = badge("passed", "good") if told.error is None else badge("failed", "bad")
     reason = f'<p class="error">{fitting(told.error, 2_000)}</p>' if told.error is not None else ""
-    tiles = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _tiles(told.run, attempts))
+    tiles = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _tiles(told))
     return f'<header><h1>{name} {verdict}</h1>{reason}<dl class="tiles">{tiles}</dl></header>'
 
 
-def _tiles(run: Run, attempts: tuple[Attempt, ...]) -> Iterator[tuple[str, str]]:
-    best = best_attempt(attempts)
-    passed, expected = count_tests(best.report if best else None)
-    yield "attempts", str(len(attempts))
+def _tiles(told: Told) -> Iterator[tuple[str, str]]:
+    run, chosen = told.run, told.attempt
+    passed, expected = count_tests(chosen.report if chosen else None)
+    yield "attempts", str(len(run.attempts))
     if expected:
         yield "tests passed", f"{passed} of {expected}"
+    if told.confidence is not None:
+        yield "confidence", f"{told.confidence:.2f}"
+    if chosen and chosen.strength and chosen.strength.share is not None:
+        yield "test strength", f"{chosen.strength.share:.2f}"
     yield "model calls", str(len(run.calls))
     tokens = sum(call.usage.input_tokens + call.usage.output_tokens for call in run.calls)
     yield "tokens", f"{tokens:,}"
@@ -82,17 +98,17 @@ def _tiles(run: Run, attempts: tuple[Attempt, ...]) -> Iterator[tuple[str, str]]
 
 
 def _sections(told: Told) -> Iterator[tuple[str, str]]:
-    run, best = told.run, best_attempt(told.run.attempts)
+    run, chosen = told.run, told.attempt
     yield "Request", render_job(run)
     yield "Data", render_data(run)
-    yield "Plan", render_plan(best.candidate.plan) if best else ""
-    yield "Attempts", render_timeline(run.attempts)
-    yield "Tests that were dropped", render_dropped(run.dropped_tests)
+    yield "Plan", render_plan(chosen.candidate.plan) if chosen else ""
+    yield "Attempts", render_timeline(run.attempts, chosen)
+    yield "Trust", render_trust(chosen, told.confidence, told.disagreement, run.dropped_tests)
     yield "Model calls", render_spending(run.calls)
-    if best is None:
+    if chosen is None:
         return
-    yield "Solution", _code(best.candidate)
-    yield "Environment", render_environment(best.environment, told.image) if best.environment else ""
+    yield "Solution", _code(chosen.candidate)
+    yield "Environment", render_environment(chosen.environment, told.image) if chosen.environment else ""
     yield "Run it", render_commands(told.task_name, run.request) if told.task_name else ""
 
 

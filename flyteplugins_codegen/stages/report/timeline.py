@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from flyteplugins_codegen.models.run import Attempt
-from flyteplugins_codegen.stages.outcome import best_attempt, count_tests
+from flyteplugins_codegen.stages.outcome import count_tests
 from flyteplugins_codegen.stages.report.checks import render_checks
 from flyteplugins_codegen.stages.report.code import FileChange, changes, render_change
 from flyteplugins_codegen.stages.report.markup import Room, badge, facts, fitting, folded, log, text
+from flyteplugins_codegen.stages.report.trust import told_strength
 
 # A page of fifty attempts stays below two megabytes, whatever they wrote: each has the most room that it fits into.
 _ALL_STEPS_CHARS: Final = 1_200_000
@@ -18,11 +19,11 @@ _ROOMS: Final = (Room(4_000, 60), Room(1_200, 24), Room(400, 8), Room(80, 2))
 _TOO_LONG: Final = "<p>Too long to be shown here; <code>result.json</code> has it.</p>"
 
 
-def render_timeline(attempts: Sequence[Attempt]) -> str:
-    """A list of steps; the one that the result is made from is open."""
+def render_timeline(attempts: Sequence[Attempt], chosen: Attempt | None) -> str:
+    """A list of steps; the one that stands for the run is open."""
     if not attempts:
         return '<p class="muted">No candidate was made.</p>'
-    best, by_number = best_attempt(attempts), {attempt.number: attempt for attempt in attempts}
+    by_number = {attempt.number: attempt for attempt in attempts}
     made_at_once = Counter(attempt.round_number for attempt in attempts)
     most_chars = _ALL_STEPS_CHARS // len(attempts)
     steps = (
@@ -30,7 +31,7 @@ def render_timeline(attempts: Sequence[Attempt]) -> str:
             attempt,
             _made(attempt, made_at_once[attempt.round_number])
             + _done(attempt, by_number.get(attempt.parent or 0), most_chars),
-            is_open=attempt is best,
+            is_open=attempt is chosen,
         )
         for attempt in attempts
     )
@@ -53,6 +54,7 @@ def _made(attempt: Attempt, at_once: int) -> str:
             ("Made from", f"attempt {attempt.parent}" if attempt.parent else ""),
             ("Side by side", f"{at_once} candidates of round {attempt.round_number}" if at_once > 1 else ""),
             ("Looked for in", _blame(attempt)),
+            ("Test strength", told_strength(attempt.strength)),
             ("Installed", fitting(", ".join(attempt.environment.packages), 400) if attempt.environment else ""),
         )
     )

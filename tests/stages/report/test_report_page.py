@@ -58,7 +58,7 @@ def test_no_text_of_a_run_is_markup_whatever_field_it_stands_in(number: int) -> 
         planted.append(place)
         return f"#{len(planted)}#{BREAKER}"
 
-    markup = Markup(render_page(plant(Told, write, number)))
+    markup = Markup(render_page(plant(Told, write, number).model_copy(update={"chosen": 1})))
     assert [tag for tag in markup.tags if not TAGS.fullmatch(tag)] == []
     assert [name for name in markup.attributes if not ATTRIBUTES.fullmatch(name)] == []
     assert [name for name in markup.classes if not re.fullmatch(r"[a-z ]*", name)] == []
@@ -120,9 +120,12 @@ def texts(page: Page, selector: str) -> Any:
 def test_the_page_tells_the_whole_run(page: Page) -> None:
     headings = texts(page, "h2")
     assert headings[:4] == ["Request", "Data", "Plan", "Attempts"]
-    assert {"Tests that were dropped", "Model calls", "Solution", "Environment", "Run it"} <= set(headings)
+    assert {"Trust", "Model calls", "Solution", "Environment", "Run it"} <= set(headings)
     assert len(texts(page, "svg")) == 3
-    assert texts(page, ".tiles dd")[0] == "3"
+    assert texts(page, ".tiles dd")[:4] == ["3", "2 of 2", "0.75", "0.75"]
+    told = page.evaluate("document.body.textContent")
+    for expected in ("line 12, total: + to -", "total = 1204.5", "contradicts an example of yours", "Ostbahnhof 602"):
+        assert expected in told
     assert page.requests == [page.requests[0]]
     assert page.evaluate("document.scripts.length") == 0
 
