@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 
+from flyteplugins_codegen.flyte.registering import register_solution
 from flyteplugins_codegen.flyte.tasks import (
     build_environment,
     configure,
@@ -37,6 +38,7 @@ __all__ = [
     "generate_with",
     "infer_schemas",
     "prepare",
+    "register_solution",
     "repair",
     "run_tests",
     "write_solution",

@@ -12,6 +12,7 @@ from flytekit import task
 
 from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.flyte.caching import cached_by_code
+from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.toolkit.generate_assertions import generate_assertions
@@ -26,6 +27,7 @@ class Implemented(NamedTuple):
     config_index: int
 
 
+@launchable
 @task(cache=cached_by_code("llm", "sandbox", "source", "toolkit"), secret_requests=model_secrets())
 @readable_errors
 def implement_task(

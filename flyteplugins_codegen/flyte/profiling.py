@@ -10,12 +10,14 @@ from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.data import extracting, profile
+from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.state import sample_paths
 from flyteplugins_codegen.models.privacy import Privacy
 from flyteplugins_codegen.models.profile import DataContext, PrivacyMode, SampleProfile
 
 
+@launchable
 @task
 @readable_errors
 def profile_sample(sample: FlyteFile, name: str = "sample", max_sample_rows: int = 100) -> SampleProfile:
@@ -29,6 +31,7 @@ def profile_sample(sample: FlyteFile, name: str = "sample", max_sample_rows: int
     return profile.profile_sample(sample, name, max_sample_rows)
 
 
+@launchable
 @task
 @readable_errors
 def profile_folder(sample: FlyteDirectory, name: str = "sample", max_sample_rows: int = 100) -> SampleProfile:
@@ -42,6 +45,7 @@ def profile_folder(sample: FlyteDirectory, name: str = "sample", max_sample_rows
     return profile.profile_sample(sample, name, max_sample_rows)
 
 
+@launchable
 @task
 @readable_errors
 def extract_data_context(

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from flytekit.loggers import logger as flytekit_logger
+
 from flyteplugins_codegen.errors import CodegenError
 
 logger = logging.getLogger("flyteplugins_codegen.flyte")
@@ -18,8 +20,8 @@ T = TypeVar("T")
 def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
     """Let our own errors leave the function without the traceback and the causes below it.
 
-    Their messages say who, what and the remedy; where in our code they arose is in the log at DEBUG. Errors that are
-    not ours, which are defects, pass unchanged.
+    Their messages say who, what and the remedy; where in our code they arose is in flytekit's log at DEBUG, which
+    `FLYTE_SDK_LOGGING_LEVEL=10` shows. Errors that are not ours, which are defects, pass unchanged.
     """
 
     @functools.wraps(function)
@@ -29,7 +31,7 @@ def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **kwargs)
         except CodegenError as error:
-            logger.debug("%s", error, exc_info=True)
+            flytekit_logger.debug("%s", error, exc_info=True)
             raise error.with_traceback(None) from None
 
     return call

@@ -23,6 +23,7 @@ from flyteplugins_codegen.flyte.caching import cached_by_code, choose_salt, runs
 from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
 from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.registering import register_and_tell
 from flyteplugins_codegen.flyte.state import RunState, read_calls, sample_paths, write_calls
 from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.rules import ValidateMode
@@ -102,6 +103,7 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
     api_base: str,
     model_params: dict | None,
     base_packages: list[str] | None,
+    image_config: dict | None,
     max_iterations: int,
     backend: Backend,
     max_turns: int,
@@ -247,8 +249,11 @@ def finish(
     conversation: list[FlyteFile],
     save_to: str,
     allow_failure: bool,
+    register: bool,
 ) -> Generated:
-    """Make the result, write the solution folder and the Deck.
+    """Make the result, write the solution folder and the Deck, and register the solution if asked.
+
+    That is done here, and not in a node of its own, which would take a pod for nothing wherever it is not asked for.
 
     Raises NotSuccessfulError when no candidate passed and `allow_failure` is false; the folder is written all the same.
     """
@@ -261,6 +266,8 @@ def finish(
             "result all the same"
         )
     tell(result, folder)
+    if register and result.success:
+        register_and_tell(result)
     return Generated(result, upload(folder, save_to))
 
 

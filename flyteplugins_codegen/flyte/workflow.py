@@ -13,6 +13,7 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte import rounds, strength, tasks
+from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.nesting import short_working_directory
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
@@ -138,6 +139,7 @@ def _take_next_step(state: RunState, samples: Samples, conversation: Conversatio
     return advance(state=tested, samples=samples, conversation=conversation)
 
 
+@launchable
 @workflow
 @readable_errors
 def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`, and what becomes of the result
@@ -155,6 +157,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
     schemas: dict | None = None,
     save_to: str = "",
     allow_failure: bool = False,
+    register: bool = False,
 ) -> Generated:
     """Generate tested code with the settings of an agent: for use in workflows of your own.
 
@@ -171,6 +174,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         schemas: schemas of your own by the name of a sample or output file, as saved solutions have in `schemas.json`
         save_to: where the solution folder goes
         allow_failure: return the result of a run without success, too
+        register: register the solution as a task in the control plane of flytekit's configuration
     """
     state = tasks.prepare(
         agent=agent,
@@ -202,10 +206,12 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         conversation=judged.conversation,
         save_to=save_to,
         allow_failure=allow_failure,
+        register=register,
     )
     return Generated(result, folder)
 
 
+@launchable
 @workflow
 @readable_errors
 def generate(  # noqa: PLR0913 - a command line is flat: one option for each argument and setting
@@ -224,10 +230,12 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     name: str = "auto-coder",
     save_to: str = "",
     allow_failure: bool = False,
+    register: bool = False,
     api_key: str = "",
     api_base: str = "",
     model_params: dict | None = None,
     base_packages: list[str] | None = None,
+    image_config: dict | None = None,
     max_iterations: int = 10,
     backend: Backend = "calls",
     max_turns: int = 20,
@@ -265,10 +273,13 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         name: names the task, the image and the log lines
         save_to: where the solution folder goes; on a cluster an address such as s3://bucket/solutions
         allow_failure: return the result of a run without success, too
+        register: register the solution as a task in the control plane of flytekit's configuration
         api_key: NAME of the environment variable or secret that holds the key, never the key itself
         api_base: address of an OpenAI- or Anthropic-compatible server of your own
         model_params: passed on to the provider's call
         base_packages: distributions that every candidate may import
+        image_config: the image that the solution is registered with, a JSON object of registry, base_image, platform,
+            python_version
         max_iterations: how many candidates are tried at most, those made at once counted each
         backend: calls asks one question for each step, agent has the model work by tools
         max_turns: turns of an agent at most
@@ -293,6 +304,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         api_base=api_base,
         model_params=model_params,
         base_packages=base_packages,
+        image_config=image_config,
         max_iterations=max_iterations,
         backend=backend,
         max_turns=max_turns,
@@ -323,5 +335,6 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         schemas=schemas,
         save_to=save_to,
         allow_failure=allow_failure,
+        register=register,
     )
     return Generated(result, folder)

@@ -1,0 +1,97 @@
+"""What a person meets at the terminal: help that reads, a request from a file, wrong input told in one line."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import row_count_job as job
+import yaml
+from flyte_admin import FlyteAdmin
+from model_server import ModelServer
+
+from flyteplugins_codegen import load_solution
+from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.flyte.workflow import generate
+
+ROOT = Path(__file__).parents[2]
+GENERATE = ("run", str(ROOT / "workflows" / "generate.py"), "generate")
+
+
+def text_of(done: subprocess.CompletedProcess[str]) -> str:
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"samples": {"a": "gone.csv"}}, "--samples: there is no file 'gone.csv'"),
+        ({"samples": {"a": 1}}, "--samples: .*<class 'int'> to FlyteFile"),
+        ({"outputs": "nojson"}, "--outputs: Value nojson is not of type"),
+        ({"outputs": ["n"]}, r"--outputs: Value \['n'\] is not of type"),
+        ({"max_iterations": "many"}, "--max_iterations: .*many"),
+        ({"prompt": 3}, "--prompt: "),
+    ],
+)
+def test_input_that_cannot_be_converted_is_told_by_its_option(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(RequestError, match=message) as told:
+        generate(**{"prompt": "p", "model": "replay:none", **wrong})
+    # Nothing below it is printed.
+    assert told.value.__cause__ is None
+    assert told.value.__suppress_context__
+    assert "\n" not in str(told.value)
+
+
+def test_a_missing_option_is_told_with_what_it_is_for() -> None:
+    with pytest.raises(RequestError, match="--model is missing: openai/NAME, anthropic/NAME"):
+        generate(prompt="p")
+
+
+def test_help_says_each_thing_once() -> None:
+    assert generate.__doc__ is not None
+    assert "Turn a prompt and sample data into tested code" in generate.__doc__
+    assert "Args:" not in generate.__doc__
+    assert generate.interface.inputs["prompt"].description == "the job in words"
+
+
+def test_a_wrong_option_ends_in_one_line_and_the_logging_level_shows_where(pyflyte: Any) -> None:
+    command = (*GENERATE, "--prompt", "p", "--model", "replay:none", "--samples", '{"a": "gone.csv"}')
+    failed = pyflyte.run(*command)
+    assert failed.returncode == 1
+    assert failed.stdout.splitlines()[1:] == [
+        "RequestError: --samples: there is no file 'gone.csv'; --help shows what it takes"
+    ]
+    pyflyte.environment["FLYTE_SDK_LOGGING_LEVEL"] = "10"
+    told = text_of(pyflyte.run(*command))
+    assert "Traceback (most recent call last)" in told
+    assert "in _converted" in told
+
+
+def test_a_request_in_a_file_is_run_and_its_solution_registered(pyflyte: Any, tmp_path: Path) -> None:
+    table = job.write_table(tmp_path / "table.csv", rows=3)
+    with ModelServer({"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}) as server, FlyteAdmin() as admin:
+        request = {
+            "prompt": "count by a file",
+            "model": "openai/any",
+            "api_base": server.url,
+            "name": "file-counter",
+            "samples": {"table": str(table)},
+            "outputs": job.OUTPUTS,
+            "image_config": {"registry": "registry.example/team"},
+            "register": True,
+        }
+        (tmp_path / "request.yaml").write_text(yaml.safe_dump(request))
+        admin.write_config(Path(pyflyte.environment["HOME"]))
+        done = pyflyte.run(*GENERATE, "--inputs-file", "request.yaml")
+        assert done.returncode == 0, text_of(done)
+        (task,) = admin.tasks
+        assert f"registered: flytesnacks:development:file-counter:{task.id.version} (http://" in done.stderr
+        assert load_solution("file-counter", admin.remote()).prompt == "count by a file"
+
+
+def test_the_example_of_a_request_runs_on_its_recording(pyflyte: Any) -> None:
+    done = pyflyte.run(*GENERATE, "--inputs-file", "workflows/request.yaml", cwd=ROOT)
+    assert done.returncode == 0, text_of(done)
+    assert "CodeGenEvalResult(success, 'rainy-days')" in done.stdout
