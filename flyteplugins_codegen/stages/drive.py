@@ -35,10 +35,9 @@ from flyteplugins_codegen.stages.loop import (
 from flyteplugins_codegen.stages.prepare import check_sandbox
 from flyteplugins_codegen.stages.repair import Repaired, repair
 from flyteplugins_codegen.stages.schemas import with_schemas
-from flyteplugins_codegen.stages.strength import measure_strength
+from flyteplugins_codegen.stages.strength import judge_and_measure, measure_strength
 from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests
 from flyteplugins_codegen.stages.stronger_tests import Strengthened, strengthen_tests
-from flyteplugins_codegen.stages.test import run_tests
 
 
 async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
@@ -99,4 +98,4 @@ async def _step(run: Run, action: Action, means: _Means) -> tuple[Run, tuple[Mod
         case BuildEnvironment():
             return await asyncio.to_thread(build_environment, run), ()
         case _:
-            return await asyncio.to_thread(run_tests, run, means.samples, means.benches), ()
+            return await judge_and_measure(run, means.samples, means.benches), ()

@@ -6,9 +6,11 @@ one with a small mistake would not have found that mistake.
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS
@@ -21,9 +23,10 @@ from flyteplugins_codegen.source.imports import imported_names
 from flyteplugins_codegen.source.mutants import Mutant, make_mutants
 from flyteplugins_codegen.stages.attempts import with_changed
 from flyteplugins_codegen.stages.benches import Benches
-from flyteplugins_codegen.stages.lineage import base_attempt
+from flyteplugins_codegen.stages.lineage import base_attempt, pending_attempt
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.stages.remember import Shelf, remember
+from flyteplugins_codegen.stages.test import run_tests
 
 WALL_S: Final = 5.0
 """After which no mutant is begun: a suite that takes seconds is measured by fewer."""
@@ -44,6 +47,26 @@ def measure_strength(run: Run, benches: Benches | None = None) -> Run:
     return with_changed(run, attempt.number, strength=strength)
 
 
+async def judge_and_measure(run: Run, samples: Mapping[str, Path], benches: Benches) -> Run:
+    """`run_tests`, and beside it `measure_strength` of the same candidate, for what it is worth if that passes.
+
+    Judging leaves a processor idle for most of its time, as the suite takes longer than the script. Of a candidate that
+    fails its tests the measuring ends with its first step, which is to run them. Raises as `run_tests`.
+    """
+    attempt = pending_attempt(run)
+    if attempt is None:
+        return run
+    tested, strength = await asyncio.gather(
+        asyncio.to_thread(run_tests, run, samples, benches), asyncio.to_thread(strength_of, run, attempt, benches)
+    )
+    report = tested.attempts[attempt.number - 1].report
+    if report is None or not report.passed:
+        return tested
+    with stage("measure strength") as note:
+        note.detail = describe_strength(strength)
+    return with_changed(tested, attempt.number, strength=strength)
+
+
 def describe_strength(strength: TestStrength) -> str:
     """The strength in a few words."""
     if strength.share is None:
@@ -54,23 +77,30 @@ def describe_strength(strength: TestStrength) -> str:
 def strength_of(run: Run, attempt: Attempt, benches: Benches | None = None) -> TestStrength:
     """The strength of an attempt's generated tests, together with the user's, remembered by content."""
     code, tests = attempt.candidate.solution.code, attempt.candidate.tests
-    if tests is None or run.settings.skip_tests:
-        return _UNMEASURED
-    if not asserts_something(tests):
-        return TestStrength(share=0.0)
-    if attempt.environment is None or run.settings.sandbox == "none":
+    if tests is None or run.settings.skip_tests or run.settings.sandbox == "none":
         return _UNMEASURED
     suites = [suite for suite in (tests, run.request.tests) if suite is not None]
-    mutants = make_mutants(code, suites)
-    if not mutants:
+    try:
+        if not asserts_something(tests):
+            return TestStrength(share=0.0)
+        mutants = make_mutants(code, suites)
+    except SyntaxError:
         return _UNMEASURED
+    return _remembered(run, attempt, suites, mutants, benches) if mutants else _UNMEASURED
+
+
+def _remembered(
+    run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], benches: Benches | None
+) -> TestStrength:
+    """Only what was measured: why nothing was may have passed by the next time."""
+    assert attempt.environment is not None  # noqa: S101 - `build_environment` comes before all that runs a candidate
     settings = run.settings.model_dump(mode="json", include={"sandbox", "timeout_s", "resources", "env_vars"})
-    key = [code, suites, attempt.environment.digest, *RUNNER_REQUIREMENTS, settings]
+    key = [attempt.candidate.solution.code, suites, attempt.environment.digest, *RUNNER_REQUIREMENTS, settings]
     try:
         with ExitStack() as stack:
-            benches = benches or stack.enter_context(closing(Benches()))
+            own = benches or stack.enter_context(closing(Benches()))
             return remember(
-                run.settings, _STRENGTHS, key, TestStrength, lambda: _measured(run, attempt, suites, mutants, benches)
+                run.settings, _STRENGTHS, key, TestStrength, lambda: _measured(run, attempt, suites, mutants, own)
             )
     except (SandboxError, EnvironmentBuildError):
         return _UNMEASURED
@@ -79,7 +109,7 @@ def strength_of(run: Run, attempt: Attempt, benches: Benches | None = None) -> T
 def _measured(
     run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], benches: Benches
 ) -> TestStrength:
-    assert attempt.environment is not None  # noqa: S101 - strength_of has looked
+    assert attempt.environment is not None  # noqa: S101 - as above
     bench = benches.bench(run, attempt.candidate, attempt.environment)
     solution = attempt.candidate.solution.code
     began = time.perf_counter()

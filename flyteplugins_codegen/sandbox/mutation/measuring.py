@@ -76,7 +76,7 @@ def _sandboxed(job: MutationJob, nonce: str) -> Job:
             "solution.py": job.solution.encode(),
             **{f"{name}.py": suite.encode() for name, suite in suites.items()},
         },
-        env={**STEADY_ENVIRONMENT, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **job.env},
+        env={**STEADY_ENVIRONMENT, **job.env},
         stdin=json.dumps(order).encode(),
         limits=replace(job.limits, wall_s=job.wall_s + _GRACE_S),
     )

@@ -43,6 +43,9 @@ def main() -> None:
     told = os.fdopen(os.dup(1), "w", buffering=1)
     order = json.loads(sys.stdin.buffer.read())
     _leave_streams()
+    for variable in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
+        os.environ.pop(variable, None)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     import pytest
 
     os.chdir(APP)

@@ -1,0 +1,165 @@
+"""Generated tests are tested themselves, from the first reply to the result: a scripted model, real sandboxes."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import row_count_job as job
+from model_server import HttpError, ModelServer
+
+from flyteplugins_codegen import AutoCoderAgent
+from flyteplugins_codegen.models.budget import Budget
+from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
+from flyteplugins_codegen.models.conversation import ModelCall
+from flyteplugins_codegen.models.report import ScriptRun, TestReport
+from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.models.strength import TestStrength
+from flyteplugins_codegen.stages.loop import Finish, next_action
+from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests
+
+# It fails for nothing that `main` might do.
+WEAK = {"test_code": "from solution import main\n\n\ndef test_main_is_there():\n    assert main is not None\n"}
+CALLS_ONLY = """\
+from pathlib import Path
+
+from solution import main
+
+
+def test_rows(tmp_path):
+    (tmp_path / "table").write_text("a,b\\n1,2\\n")
+    main(["--table", str(tmp_path / "table")])
+    rows = Path("/var/outputs/row_count").read_text()
+"""
+
+
+def generate(table, script, prompt, *, calls, **settings):
+    """The result, for a prompt of the test's own, and how often each reply was asked for."""
+    with ModelServer(script) as server:
+        agent = AutoCoderAgent(model="openai/any", api_base=server.url, **settings)
+        result = agent.generate(prompt, samples={"table": table}, outputs=job.OUTPUTS)
+        asked = Counter(call.name for call in server.calls)
+    assert asked == Counter(list(calls))
+    return result
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return job.write_table(tmp_path_factory.mktemp("strength") / "table.csv", rows=3)
+
+
+def test_tests_that_tell_every_mutant_take_no_call_more(table):
+    script = {"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}
+    result = generate(table, script, "strong", calls=["SolutionReply", "TestsReply"])
+    assert result.success
+    assert (result.test_strength, result.surviving_mutants) == (1.0, ())
+    assert "test strength 1.00" in repr(result)
+
+
+def test_weak_tests_get_those_that_are_missing_by_one_call(table):
+    script = {"SolutionReply": [job.solution()], "TestsReply": [WEAK], "StrongerTestsReply": [job.TESTS]}
+    result = generate(table, script, "weak", calls=script)
+    assert result.success
+    assert result.test_strength == 1.0
+    weak, strong = result.attempt_history
+    assert weak.strength.share == 0
+    assert any("count_rows: `+` for `-`" in survivor for survivor in weak.strength.survivors)
+    assert (strong.action, strong.parent, strong.candidate.solution) == ("strengthen_tests", 1, weak.candidate.solution)
+    assert "def test_main_is_there" in result.tests
+    assert "def test_the_header_is_no_row" in result.tests
+    (told,) = [m["content"] for m in result.conversation_history if "Wrong versions that pass" in m["content"]]
+    assert all(survivor in told for survivor in weak.strength.survivors)
+
+
+def test_a_mistake_that_only_the_stronger_tests_find_is_repaired(table):
+    script = {
+        "SolutionReply": [job.solution(0)],
+        "TestsReply": [WEAK],
+        "StrongerTestsReply": [job.TESTS],
+        "RepairReply": [job.repair(0, 1)],
+    }
+    result = generate(table, script, "found", calls=script)
+    assert result.success
+    assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "strengthen_tests", "repair"]
+    assert result.test_strength == 1.0
+
+
+@pytest.mark.parametrize(
+    ("reply", "calls"),
+    [(WEAK, 2), ({"test_code": "def test_a():\n    f()\n"}, 2), ({"test_code": "def test(:"}, 2), (HttpError(400), 1)],
+)
+def test_without_a_usable_reply_the_run_ends_with_the_strength_that_it_has(table, reply, calls):
+    script = {"SolutionReply": [job.solution()], "TestsReply": [WEAK], "StrongerTestsReply": [reply] * calls}
+    asked = ["SolutionReply", "TestsReply", *["StrongerTestsReply"] * calls]
+    result = generate(table, script, f"unusable {reply}", calls=asked)
+    assert result.success
+    assert result.test_strength == 0
+    assert len(result.surviving_mutants) == 3
+
+
+@pytest.mark.parametrize(
+    ("settings", "strength"),
+    [({"min_test_strength": 0.0}, 0.0), ({"budget": Budget(max_calls=2)}, 0.0), ({"max_iterations": 1}, 0.0)],
+)
+def test_nobody_is_asked_where_it_is_not_wanted_or_cannot_be_afforded(table, settings, strength):
+    script = {"SolutionReply": [job.solution()], "TestsReply": [WEAK]}
+    result = generate(table, script, f"not asked {settings}", calls=["SolutionReply", "TestsReply"], **settings)
+    assert result.success
+    assert result.test_strength == strength
+
+
+def test_without_generated_tests_nothing_is_measured(table):
+    script = {"SolutionReply": [job.solution()]}
+    result = generate(table, script, "untested", calls=["SolutionReply"], skip_tests=True)
+    assert result.success
+    assert result.test_strength is None
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "",
+        "    assert True\n",
+        "    assert rows == rows\n",
+        "    try:\n        assert rows == '7'\n    except AssertionError:\n        pass\n",
+    ],
+)
+def test_a_wrong_solution_is_no_success_by_tests_that_assert_nothing(table, check):
+    script = {"SolutionReply": [job.solution(0)], "TestsReply": [{"test_code": CALLS_ONLY + check}]}
+    result = generate(table, script, "nothing", calls=["SolutionReply", "TestsReply"], max_iterations=1)
+    assert not result.success
+    assert "no test asserts anything" in result.error
+
+
+# --- the decision -----------------------------------------------------------------------------------------------------
+
+STRENGTH = TestStrength(share=0.5, killed=1, total=2, made=2, survivors=("line 1, f: `-` for `+`",))
+
+
+def run_of(strength=None, tests="def test(): ...", **changes):
+    candidate = Candidate(plan=CodePlan(description="", approach=""), solution=CodeSolution(code="x"), tests=tests)
+    passed = TestReport(runs=(ScriptRun(case="samples", status="exited"),))
+    attempt = Attempt(number=1, action="first_draft", reason="r", candidate=candidate, report=passed, strength=strength)
+    settings = Settings(model="openai/any", **changes.pop("settings", {}))
+    return Run(settings=settings, request=Request(prompt="p"), attempts=(attempt,), **changes)
+
+
+@pytest.mark.parametrize(
+    ("run", "action"),
+    [
+        (run_of(), MeasureStrength),
+        (run_of(tests=None), Finish),
+        (run_of(settings={"skip_tests": True}), Finish),
+        (run_of(STRENGTH), StrengthenTests),
+        (run_of(TestStrength()), Finish),
+        (run_of(STRENGTH, stopped="spent"), Finish),
+        (run_of(STRENGTH, settings={"min_test_strength": 0.5}), Finish),
+        (run_of(STRENGTH, settings={"max_iterations": 1}), Finish),
+        (run_of(STRENGTH, settings={"backend": "agent"}), Finish),
+        (run_of(STRENGTH, calls=(ModelCall(purpose="stronger_tests", model="m"),)), Finish),
+    ],
+)
+def test_what_follows_on_a_candidate_that_passed(run, action):
+    assert isinstance(next_action(run), action)
