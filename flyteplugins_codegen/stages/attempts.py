@@ -12,6 +12,7 @@ from flyteplugins_codegen.source.declared_tests import asserts_something
 from flyteplugins_codegen.source.test_functions import without_tests
 from flyteplugins_codegen.stages.lineage import base_attempt
 from flyteplugins_codegen.stages.loop import Action, AddPackages, AddSystemPackages, DropTests, next_action
+from flyteplugins_codegen.stages.progress import logger
 
 
 def with_changed(run: Run, number: int, **changes: Any) -> Run:
@@ -50,6 +51,8 @@ def settle_certainties(run: Run) -> tuple[Run, Action]:
     action = next_action(run)
     while isinstance(action, AddPackages | AddSystemPackages | DropTests):
         run = carry_out(run, action)
+        made = run.attempts[-1]
+        logger.info("%s: %s", made.action.replace("_", " "), made.reason)
         action = next_action(run)
     return run, action
 

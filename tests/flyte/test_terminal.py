@@ -6,7 +6,10 @@ import io
 import logging
 
 import pytest
+from storied_run import told_run
 
+from flyteplugins_codegen.models.report import Cause, TestReport
+from flyteplugins_codegen.stages.attempts import settle_certainties
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.terminal import show_progress
 
@@ -49,3 +52,14 @@ def test_nothing_of_it_stays_behind() -> None:
     assert (logger.level, tuple(logger.handlers)) == before
     run_two_stages()
     assert stream.getvalue() == ""
+
+
+def test_what_is_certain_and_takes_no_stage_is_told_too() -> None:
+    stream = io.StringIO()
+    run = told_run().run
+    cause = Cause(kind="missing_module", subject="openpyxl", message="No module named 'openpyxl'", is_certain=True)
+    failed = run.attempts[0].model_copy(update={"report": TestReport(build_cause=cause), "cause": cause})
+    with show_progress(stream):
+        settle_certainties(run.model_copy(update={"attempts": (failed,)}))
+    (line,) = stream.getvalue().splitlines()
+    assert line.strip() == "add packages: missing module: No module named 'openpyxl'"

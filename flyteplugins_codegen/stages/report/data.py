@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from pydantic import JsonValue
@@ -11,6 +12,7 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages.report.histograms import histogram
 from flyteplugins_codegen.stages.report.markup import badge, bullets, fitting, folded, log, size, text
 
+_TIME: Final = re.compile(r"\A(\d{4}-\d\d-\d\d)T(?=\d\d:)")
 _MOST_SAMPLES: Final = 20
 _MOST_CARDS: Final = 200
 _CARDS_IN_SIGHT: Final = 12
@@ -128,5 +130,5 @@ def _share(name: str, count: int, row_count: int | None) -> str:
 
 
 def _value(value: JsonValue) -> str:
-    shown = f"{value:.5g}" if isinstance(value, float) else str(value)
+    shown = f"{value:.5g}" if isinstance(value, float) else _TIME.sub(r"\1 ", str(value))
     return shown if len(shown) <= _VALUE_CHARS else shown[: _VALUE_CHARS - 1] + "…"
