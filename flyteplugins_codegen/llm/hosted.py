@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from flyteplugins_codegen.errors import DeadlineError, ProviderError
+from flyteplugins_codegen.llm.advice import advice_on, is_about_format, is_about_tools
 from flyteplugins_codegen.llm.endpoint import Endpoint
 from flyteplugins_codegen.llm.gate import Gate
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest
@@ -25,19 +26,6 @@ from flyteplugins_codegen.tracing import AttributeValue, span
 
 Body = dict[str, JsonValue]
 
-_FORMAT_WORDS = (
-    "response_format",
-    "json_schema",
-    "json_object",
-    "output_config",
-    "output_format",
-    "schema",
-    "structured output",
-    "grammar",
-    "tools",
-    "tool_choice",
-)
-_TOOLLESS_STATUSES = (400, 404, 405, 422, 500, 501)
 _SHOWN_CHARACTERS = 300
 _CALLS_AT_ONCE = 16
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate: JSON can hold it, UTF-8 cannot
@@ -156,9 +144,7 @@ class HostedModel:
             outcome = await retry(send, self._retries, request.deadline_s)
             if isinstance(outcome, ModelReply):
                 return _with_tools(self._checked(outcome, asked, index), request)
-            if asked.tools and _is_about_tools(outcome):
-                self._found.has_tools = False
-            elif not (self._moves_on(dialect, outcome) or (_is_about_format(outcome) and self._relax(index))):
+            if not (self._moves_on(dialect, outcome) or self._makes_do(asked, outcome, index)):
                 return outcome
 
     async def _send(self, dialect: Dialect, body: Body, timeout_s: float) -> ModelReply | CallFailure:
@@ -183,6 +169,13 @@ class HostedModel:
             self._relax(index)  # it took the schema and did not keep to it: tell the next one in the prompt too
         return reply.model_copy(update={"tool_calls": (), "thoughts": ()})
 
+    def _makes_do(self, asked: ModelRequest, failure: CallFailure, index: int) -> bool:
+        """Ask without what the failure says that the server lacks; False where it says nothing of that."""
+        if asked.tools and is_about_tools(failure):
+            self._found.has_tools = False
+            return True
+        return is_about_format(failure) and self._relax(index)
+
     def _moves_on(self, dialect: Dialect, failure: CallFailure) -> bool:
         """Go on to the next dialect where the failure says so, unless a call beside this one did so already."""
         index = self._dialects.index(dialect)
@@ -201,7 +194,7 @@ class HostedModel:
     def _error(self, failure: CallFailure) -> ProviderError:
         said = self.endpoint.redact(failure.message)[:_SHOWN_CHARACTERS]
         status = f" (HTTP {failure.status})" if failure.status else ""
-        return ProviderError(f"{self.endpoint}: {_advice(failure, self.endpoint)}{status}: {said}", failure.status)
+        return ProviderError(f"{self.endpoint}: {advice_on(failure, self.endpoint)}{status}: {said}", failure.status)
 
 
 def _with_tools(reply: ModelReply, request: ModelRequest) -> ModelReply:
@@ -235,37 +228,3 @@ def _told_by(reply: ModelReply) -> dict[str, AttributeValue]:
         "gen_ai.usage.input_tokens": reply.usage.input_tokens,
         "gen_ai.usage.output_tokens": reply.usage.output_tokens,
     }
-
-
-def _is_about_format(failure: CallFailure) -> bool:
-    said = failure.message.lower()
-    return failure.status in (400, 422) and any(word in said for word in _FORMAT_WORDS)
-
-
-def _is_about_tools(failure: CallFailure) -> bool:
-    """Whether the server, or the model behind it, takes no tools: told in many ways, by many statuses."""
-    return failure.status in _TOOLLESS_STATUSES and "tool" in failure.message.lower()
-
-
-def _advice(failure: CallFailure, endpoint: Endpoint) -> str:
-    """What happened and what to do about it."""
-    by_code = {
-        "unreadable": "answered with something that is no model's reply; check that api_base is the API's own address",
-        "insufficient_quota": f"the quota of the key in {endpoint.key_variable or 'use'} is used up",
-    }
-    by_status = {
-        None: "cannot be reached; check api_base, that the server runs, and the network",
-        401: _key_advice(endpoint),
-        403: _key_advice(endpoint),
-        404: "has no such model or path; check the model's name, and that api_base is the API's root",
-    }
-    told = by_code.get(failure.code) or by_status.get(failure.status)
-    if told is None and failure.retry_after_s is not None:
-        told = f"asks to wait {failure.retry_after_s:g} s, longer than the deadline or the retries allow"
-    return told or "answered with an error"
-
-
-def _key_advice(endpoint: Endpoint) -> str:
-    if endpoint.key_variable:
-        return f"refused the key in {endpoint.key_variable}; check the variable, and that the key may use this model"
-    return "wants a key; pass api_key='NAME', the name of the environment variable that holds it"

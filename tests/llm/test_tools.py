@@ -6,7 +6,7 @@ import json
 
 import pytest
 from dialects import DIALECTS
-from model_server import ModelServer, Reply
+from model_server import HttpError, ModelServer, Reply
 
 from flyteplugins_codegen.llm.events import Streamed
 from flyteplugins_codegen.llm.journal import RememberedModel
@@ -132,6 +132,15 @@ async def test_a_server_without_tools_is_asked_for_one_call_as_an_object(open_at
     assert "about read" in asked
     assert "Read a file." in asked
     assert sum("tools" in call.body and "tool_choice" not in call.body for call in server.calls) == 1
+
+
+async def test_a_model_that_takes_tools_elsewhere_is_asked_there(tool_request):
+    said = "Function tools with reasoning_effort are not supported in /v1/chat/completions. Use /v1/responses instead."
+    with serving(HttpError(400, said), TWO) as server:
+        reply = await open_model(Settings(model="m", api_base=server.url)).complete(tool_request())
+        assert [call.path.removeprefix("/v1/") for call in server.calls] == ["chat/completions", "responses"]
+        assert server.calls[1].body["tools"]
+    assert named(reply) == [("read", LONG), ("list", {})]
 
 
 async def test_a_server_that_passes_over_tools_may_call_in_its_text(open_at, tool_request):
