@@ -51,14 +51,28 @@ def main() -> None:
     os.chdir(APP)
     sys.argv[:] = ["pytest"]
     sys.path.insert(0, APP)
-    for name in order["modules"]:
-        with contextlib.suppress(BaseException):  # a test will tell, if it matters
-            importlib.import_module(name)
-    gc.freeze()  # so that no fork copies pages only to count references
+    _import_all(order["modules"])
     paths = [f"{APP}/{name}.py" for name in order["suites"]]
     pytest.main(
         [*order["options"], f"--rootdir={APP}", f"--basetemp=/tmp/tests-{os.getpid()}", *paths], [_Forks(order, told)]
     )
+
+
+def _import_all(names: Sequence[str]) -> None:
+    """Import what is there of these, which each fork would have to otherwise. A test will tell of what is not."""
+    for name in names:
+        if name not in sys.modules and not name.startswith(("solution", "test_solution")):
+            with contextlib.suppress(BaseException):
+                importlib.import_module(name)
+    gc.freeze()  # so that no fork copies pages only to count references
+
+
+def _read_names(descriptor: int) -> list[str]:
+    """The modules that the solution and its tests had loaded in the end, many of them as they were needed."""
+    os.set_blocking(descriptor, False)
+    with contextlib.suppress(BlockingIOError), os.fdopen(descriptor, "rb") as file:
+        return (file.read() or b"").decode(errors="replace").split()
+    return []
 
 
 def _leave_streams() -> None:
@@ -74,6 +88,7 @@ class _Forks:
         self._order = order
         self._told = told
         self._finished = 0
+        self._loading: int | None = None
         self._ends_at = time.monotonic() + order["wall_s"]
 
     def pytest_collection(self, session: Any) -> None:
@@ -81,10 +96,14 @@ class _Forks:
         vars(session.config.option).update(trace=False, usepdb=False)  # of a plugin that is left out; others ask
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         begin, cpu = time.monotonic(), os.times()
+        loaded, self._loading = os.pipe()
         status = self._try(self._order["solution"], self._order["wall_s"], self._order["wall_s"])
         if status is None:
             return  # a fork: it goes on
         self._tell("solution", status)
+        os.close(self._loading)
+        self._loading = None
+        _import_all(_read_names(loaded))
         now = os.times()
         cpu_s = (now.children_user + now.children_system) - (cpu.children_user + cpu.children_system)
         cpu_s = max(CPU_FACTOR * cpu_s, CPU_AT_LEAST_S)
@@ -148,6 +167,8 @@ class _Forks:
     def pytest_sessionfinish(self, session: Any, exitstatus: int) -> None:
         """Every test has passed, or the mutant ended them early."""
         has_passed = exitstatus == 0 and self._finished == session.testscollected
+        if self._loading is not None:
+            os.write(self._loading, " ".join(sys.modules).encode()[:60_000])  # a pipe holds as much
         os._exit(SURVIVED if has_passed else KILLED)
 
 
