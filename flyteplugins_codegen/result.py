@@ -392,8 +392,9 @@ class CodeGenEvalResult(Value):
         spent = f"{self.attempts} attempts, {len(self.calls)} model calls, {tokens}{cost}"
         if not self.success:
             return f"CodeGenEvalResult(failed: {self.error})\n  {spent}"
-        strength = "" if self.test_strength is None else f", test strength {self.test_strength:.2f}"
-        return f"CodeGenEvalResult(success, {self.settings.name!r})\n  {spent}{strength}; next: {_NEXT}"
+        trust = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
+        trust += "" if self.test_strength is None else f", test strength {self.test_strength:.2f}"
+        return f"CodeGenEvalResult(success, {self.settings.name!r})\n  {spent}{trust}; next: {_NEXT}"
 
     __str__ = __repr__
 

@@ -11,10 +11,10 @@ from flyteplugins_codegen.stages.lineage import lineage_of, repairs_of
 
 
 class Voices(Value):
-    """How many voices that do not know each other are for a candidate, and how many against."""
+    """How many voices that do not know each other are for a candidate, and how many against; a weak one counts less."""
 
-    agreeing: int = 0
-    dissenting: int = 0
+    agreeing: float = 0.0
+    dissenting: float = 0.0
 
     @property
     def confidence(self) -> float | None:
@@ -27,12 +27,13 @@ def confidence_in(run: Run, chosen: Attempt) -> float | None:
     """How likely one more independent check of the chosen candidate's results would agree with them, from 0 to 1.
 
     Each voice counts once: every example and every test of the user's that it passed; the generated tests together,
-    whose author had not seen it; every other draft that passes what the user gave, for or against by what it does. Each
-    repair behind the candidate counts against, for what is mended until a check is content has not passed it blind.
-    By Laplace's rule of succession that makes (for + 1) / (for + against + 2): 0.67 for a first draft that passes the
-    generated tests alone, 0.8 where two more drafts do the same, more with every example. 1.0 would be certainty, which
-    no number of checks gives: it is approached and never reached. None where the candidate failed or no voice is heard,
-    as of a single draft that only ran on the samples.
+    whose author had not seen it, and no more of them than their measured strength; every other draft that passes what
+    the user gave, for or against by what it does. Each repair behind the candidate counts against, for what is mended
+    until a check is content has not passed it blind. By Laplace's rule of succession that makes
+    (for + 1) / (for + against + 2): 0.67 for a first draft that passes generated tests of full strength alone, 0.8
+    where two more drafts do the same, more with every example. 1.0 would be certainty, which no number of checks gives:
+    it is approached and never reached. None where the candidate failed or no voice is heard, as of a single draft that
+    only ran on the samples.
     """
     report = chosen.report
     return _voices(run, chosen, report).confidence if report is not None and report.passed else None
@@ -45,7 +46,7 @@ def _voices(run: Run, chosen: Attempt, report: TestReport) -> Voices:
     rivals = [other for other in run.attempts if other.parent is None and other.number != lineage[0].number]
     others = [does_same(witness, rival) for rival in rivals if is_trusted(rival.report)]
     return Voices(
-        agreeing=_checks_of_the_user(report) + _blind_suite(run, report) + sum(others),
+        agreeing=_checks_of_the_user(report) + _blind_suite(run, chosen, report) + sum(others),
         dissenting=repairs_of(lineage) + len(others) - sum(others),
     )
 
@@ -59,7 +60,10 @@ def _checks_of_the_user(report: TestReport) -> int:
     return examples + sum(len(suite.expected) for suite in report.suites if suite.origin == "user")
 
 
-def _blind_suite(run: Run, report: TestReport) -> int:
-    """One voice for the author of the generated tests; none once some of them were found wrong."""
+def _blind_suite(run: Run, chosen: Attempt, report: TestReport) -> float:
+    """The voice of the author of the generated tests; none once some of them were found wrong."""
     judged = any(suite.origin == "generated" and suite.expected for suite in report.suites)
-    return int(judged and not run.dropped_tests)
+    if not judged or run.dropped_tests:
+        return 0.0
+    share = chosen.strength.share if chosen.strength is not None else None
+    return 1.0 if share is None else share

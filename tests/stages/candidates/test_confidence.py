@@ -11,6 +11,7 @@ from flyteplugins_codegen.models.report import TestReport
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.models.strength import TestStrength
 from flyteplugins_codegen.stages.candidates.confidence import Voices, confidence_in
 
 
@@ -23,6 +24,12 @@ def confidence(*attempts: Attempt, of: int = 1, dropped: tuple[DroppedTest, ...]
 
 def test_a_first_draft_that_passes_generated_tests_alone_has_one_voice_for_it():
     assert confidence(judged(1, 1)) == pytest.approx(2 / 3)
+
+
+def test_tests_that_most_wrong_versions_pass_are_a_weak_voice_and_none_where_all_do():
+    half = judged(1, 1, strength=TestStrength(share=0.5))
+    assert confidence(half) == pytest.approx(1.5 / 2.5)
+    assert confidence(judged(1, 1, strength=TestStrength(share=0.0))) is None
 
 
 def test_drafts_that_do_the_same_speak_for_it_and_others_against():

@@ -43,6 +43,12 @@ def solutions(*header_lines: int) -> list[dict[str, Any]]:
     return [job.solution(lines) for lines in header_lines]
 
 
+def confidence(result: CodeGenEvalResult, agreeing: int, dissenting: int) -> float:
+    """Of so many voices beside that of the tests' author, which counts for as much as the tests are strong."""
+    strength = 1.0 if result.test_strength is None else result.test_strength
+    return pytest.approx((agreeing + strength + 1) / (agreeing + strength + dissenting + 2))
+
+
 def told(result: CodeGenEvalResult) -> list[str]:
     assert result.disagreement is not None
     return sorted(answer.text for answer in result.disagreement.answers)
@@ -56,7 +62,7 @@ def test_of_three_that_pass_everything_the_two_that_agree_are_chosen(table):
     assert result.solution.code == job.code(1)
     assert [attempt.round_number for attempt in result.attempt_history] == [1, 1, 1]
     assert told(result) == ["row_count = 3", "row_count = 4"]
-    assert result.confidence == pytest.approx(3 / 5)
+    assert result.confidence == confidence(result, agreeing=1, dissenting=1)
     assert result.run() == (3,)
 
 
@@ -69,7 +75,7 @@ def test_of_three_that_pass_everything_and_differ_none_is_given(table):
     assert "table=table.csv" in result.error
     assert told(result) == ["row_count = 2", "row_count = 3", "row_count = 4"]
     assert all(line in result.error for line in told(result))
-    assert result.confidence == pytest.approx(2 / 5)
+    assert result.confidence == confidence(result, agreeing=0, dissenting=2)
     assert CodeGenEvalResult.model_validate_json(result.model_dump_json()).disagreement == result.disagreement
 
 
@@ -96,8 +102,8 @@ def test_after_two_repairs_in_vain_three_fresh_ones_are_asked_for_at_once(table)
     assert result.success, result.error
     assert [attempt.round_number for attempt in result.attempt_history] == [1, 2, 3, 4, 4, 4]
     assert {attempt.action for attempt in result.attempt_history[3:]} == {"fresh_draft"}
-    # The tests' author and the other draft agree with it; the one that counts otherwise and the first draft do not.
-    assert result.confidence == pytest.approx(3 / 6)
+    # One of the others does the same; the third and the first draft count otherwise.
+    assert result.confidence == confidence(result, agreeing=1, dissenting=2)
 
 
 def test_a_budget_with_room_for_one_call_gets_one_fresh_candidate(table):
@@ -143,7 +149,7 @@ def test_equal_candidates_are_run_once(table, caplog):
     events = [record.codegen_event for record in caplog.records]
     assert sum((event.stage, event.phase) == ("run tests", "finished") for event in events) == 1
     assert all(attempt.report.passed for attempt in result.attempt_history)
-    assert result.confidence == pytest.approx(4 / 5)
+    assert result.confidence == confidence(result, agreeing=2, dissenting=0)
 
 
 def test_a_recording_of_several_replies_gives_each_to_its_own_question(table, tmp_path, monkeypatch):
