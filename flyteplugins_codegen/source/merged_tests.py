@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+import io
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
+from typing import Final
 
 from flyteplugins_codegen.source.declared_tests import parse_module
+
+_IMPORTS: Final = (ast.Import, ast.ImportFrom)
 
 
 def merge_tests(tests: str, added: str) -> str:
     """The tests with those that are added. Raises SyntaxError where either is not Python.
 
-    Every line of `tests` stays as it is. Of what is added, an import or a definition that is there already, word for
-    word, is left out; one whose name is taken gets another (`run` is `run_2` then), wherever what is added speaks of
-    it. A `main` guard and `from __future__` go, as they would stand in the middle.
+    Every line of `tests` stays as it is; imports that are added follow those that are there. Of what is added, an
+    import or a definition that is there already, word for word, is left out; one whose name is taken gets another
+    (`run` is `run_2` then), wherever what is added speaks of it. A `main` guard and `from __future__` go, as they would
+    stand in the middle.
     """
     ours, theirs = parse_module(tests), parse_module(added)
     taken = {name for node in ours.body for name in _bound(node)}
@@ -23,9 +28,19 @@ def merge_tests(tests: str, added: str) -> str:
     clashing = {name for node in wanted if not _is_shared(node) for name in _bound(node)} & taken
     used = taken | {name for node in ast.walk(theirs) for name in _bound(node)}
     names = {name: _unused(name, used) for name in sorted(clashing)}
-    body = [_Renamed(names).visit(node) for node in wanted]
-    parts = [ast.unparse(ast.fix_missing_locations(node)) for node in body]
-    return "\n\n\n".join([tests.rstrip("\n"), *parts]) + "\n"
+    renamed = [_Renamed(names).visit(node) for node in wanted]
+    imports = [node for node in renamed if isinstance(node, _IMPORTS)]
+    parts = [_with_imports(tests, ours, imports).rstrip("\n")]
+    parts += [ast.unparse(node) for node in renamed if node not in imports]
+    return "\n\n\n".join(parts) + "\n"
+
+
+def _with_imports(tests: str, module: ast.Module, added: Sequence[ast.stmt]) -> str:
+    """The text with imports more, after the last one that it begins with, else at its end."""
+    ends = [node.end_lineno or 0 for node in module.body if isinstance(node, _IMPORTS)]
+    lines = list(io.StringIO(tests if tests.endswith("\n") else f"{tests}\n", newline=""))
+    place = ends[-1] if ends else len(lines)
+    return "".join([*lines[:place], *(f"{ast.unparse(node)}\n" for node in added), *lines[place:]])
 
 
 def _is_idle(node: ast.stmt) -> bool:

@@ -72,7 +72,8 @@ def test_all_tests_of_both_run_and_mean_what_they_meant(tmp_path):
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_merged.py"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "4 passed" in ran.stdout, ran.stdout
-    assert merged.startswith(FIRST.rstrip())
+    lines = iter(merged.splitlines())
+    assert all(line in lines for line in FIRST.splitlines()), "every line of the first, in order"
     assert declared_tests(merged) == ("test_run", "test_run_2", "test_more[0]", "test_more[1]")
 
 
@@ -80,6 +81,16 @@ def test_what_is_there_already_is_not_repeated():
     assert merge_tests(FIRST, FIRST) == FIRST
     again = "import json\n\n\ndef test_run(number):\n    assert run(number) == 2\n\n\ndef test_b():\n    assert json\n"
     assert merge_tests(FIRST, again) == FIRST + "\n\ndef test_b():\n    assert json\n"
+
+
+def test_imports_that_are_added_follow_those_that_are_there():
+    merged = merge_tests(
+        "import json\n\n\ndef test_a():\n    assert json\n", "import csv\n\ndef test_b():\n    assert csv\n"
+    )
+    assert merged.startswith("import json\nimport csv\n\n\ndef test_a()")
+    assert merge_tests("def test_a():\n    assert a\n", "import csv\nassert csv\n").endswith(
+        "import csv\n\n\nassert csv\n"
+    )
 
 
 def test_a_name_that_is_numbered_already_gets_the_next_number():
