@@ -15,6 +15,7 @@ from flyteplugins_codegen.flyte import tasks
 from flyteplugins_codegen.flyte.caching import cached_by_code
 from flyteplugins_codegen.flyte.drafting import draft_another, draft_fresh
 from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.stage_pods import own_settings, with_settings
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples, sample_paths, write_calls
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.stages.attempts import without_messages
@@ -32,14 +33,14 @@ class CandidateDraft(Value):
     conversation: FlyteFile
 
 
-@task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets())
+@task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets(), **own_settings("write_solution"))
 @readable_errors
 def write_another(place: int, state: RunState) -> CandidateDraft:
     """Ask the model for one more first solution, which knows nothing of the others."""
     return _kept(draft_another(state, place))
 
 
-@task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets())
+@task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets(), **own_settings("draft_anew"))
 @readable_errors
 def draft_anew(place: int, state: RunState, samples: dict[str, FlyteFile]) -> CandidateDraft:
     """Ask the model for another solution, with what was learnt from those that failed."""
@@ -53,20 +54,25 @@ def _kept(draft: SolutionDraft) -> CandidateDraft:
 
 def map_others(state: RunState, places: Sequence[int]) -> list[CandidateDraft]:
     """The node that drafts more first solutions, to be called in a dynamic. `state` accounts for all calls so far."""
-    return map_task(functools.partial(write_another, state=state), concurrency=_AT_ONCE)(place=list(places))
+    drafted = map_task(functools.partial(write_another, state=state), concurrency=_AT_ONCE)(place=list(places))
+    return with_settings(state.run.settings.stage_settings, "write_solution", drafted)
 
 
 def map_fresh(state: RunState, samples: Samples, count: int) -> list[CandidateDraft]:
     """The node that drafts the solutions of a later round, to be called in a dynamic."""
     drafting = functools.partial(draft_anew, state=state, samples=samples)
-    return map_task(drafting, concurrency=_AT_ONCE)(place=list(range(count)))
+    drafted = map_task(drafting, concurrency=_AT_ONCE)(place=list(range(count)))
+    return with_settings(state.run.settings.stage_settings, "draft_anew", drafted)
 
 
 def map_judgements(state: RunState, samples: Samples) -> list[RunState]:
     """The nodes that build and run all candidates that are not judged yet, equal ones once, in a dynamic."""
     alone = [state.with_run(run) for run in distinct_pending(state.run)]
+    settings = state.run.settings.stage_settings
     built = map_task(tasks.build_environment, concurrency=_AT_ONCE)(state=alone)
-    return map_task(functools.partial(tasks.run_tests, samples=samples), concurrency=_AT_ONCE)(state=built)
+    with_settings(settings, "build_environment", built)
+    tested = map_task(functools.partial(tasks.run_tests, samples=samples), concurrency=_AT_ONCE)(state=built)
+    return with_settings(settings, "run_tests", tested)
 
 
 def conversations(drafted: Iterable[CandidateDraft]) -> Conversation:

@@ -6,6 +6,7 @@ from flytekit import task
 
 from flyteplugins_codegen.flyte.caching import cached_by_code
 from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.stage_pods import own_settings
 from flyteplugins_codegen.flyte.state import RunState, write_calls
 from flyteplugins_codegen.flyte.tasks import Repaired, model_secrets
 from flyteplugins_codegen.stages import strength, stronger_tests
@@ -13,14 +14,18 @@ from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.syncing import run_blocking
 
 
-@task(cache=cached_by_code("environment", "sandbox", "source", ignored=()))
+@task(cache=cached_by_code("environment", "sandbox", "source", ignored=()), **own_settings("measure_strength"))
 @readable_errors
 def measure_strength(state: RunState) -> RunState:
     """Run the tests that a candidate passed against mutants of it, in this pod's sandbox."""
     return state.with_run(strength.measure_strength(state.run))
 
 
-@task(cache=cached_by_code("llm", "source", ignored=()), secret_requests=model_secrets())
+@task(
+    cache=cached_by_code("llm", "source", ignored=()),
+    secret_requests=model_secrets(),
+    **own_settings("strengthen_tests"),
+)
 @readable_errors
 def strengthen_tests(state: RunState) -> Repaired:
     """Ask the model for tests that tell the candidate from the mutants that survived."""

@@ -24,6 +24,7 @@ from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.registering import register_and_tell
+from flyteplugins_codegen.flyte.stage_pods import own_settings
 from flyteplugins_codegen.flyte.state import RunState, read_calls, sample_paths, write_calls
 from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.rules import ValidateMode
@@ -120,6 +121,8 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
     cache: CacheMode,
     sandbox: SandboxKind,
     record: str,
+    pod: dict | None,
+    stage_settings: dict | None,
 ) -> AutoCoderAgent:
     """The settings as one value. Raises SettingsError for one that is not possible."""
     given = {field: value for field, value in locals().items() if value is not None and value != ""}
@@ -167,7 +170,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     return RunState(run=run, salt=choose_salt(run))
 
 
-@task(cache=cached_by_code("data"))
+@task(cache=cached_by_code("data"), **own_settings("extract_context"))
 @readable_errors
 def extract_context(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """Profile every sample."""
@@ -176,7 +179,7 @@ def extract_context(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     return state.with_run(run.model_copy(update={"context": found}))
 
 
-@task(cache=cached_by_code("data", "llm", "sandbox"), secret_requests=model_secrets())
+@task(cache=cached_by_code("data", "llm", "sandbox"), secret_requests=model_secrets(), **own_settings("infer_schemas"))
 @readable_errors
 def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInferred:
     """Infer a schema for every sample that has columns, read the constraints, and hold the samples against them.
@@ -187,7 +190,7 @@ def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInfe
     return SchemasInferred(state.with_run(inferred.run), write_calls(inferred.calls))
 
 
-@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
+@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("write_solution"))
 @readable_errors
 def write_solution(state: RunState) -> SolutionWritten:
     """Ask the model for plan, script and packages."""
@@ -196,7 +199,7 @@ def write_solution(state: RunState) -> SolutionWritten:
     return SolutionWritten(accounted, write_calls(written.calls))
 
 
-@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
+@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("write_tests"))
 @readable_errors
 def write_tests(state: RunState) -> TestsWritten:
     """Ask the model for tests, from the request and the data alone."""
@@ -207,7 +210,7 @@ def write_tests(state: RunState) -> TestsWritten:
 
 # Not in Flyte's cache: that would keep a build that failed, after the package is there and under another index.
 # `resolve` remembers locks by index settings, and never a failure: doing this anew takes milliseconds on this machine.
-@task
+@task(**own_settings("build_environment"))
 @readable_errors
 def build_environment(state: RunState) -> RunState:
     """Resolve what the next candidate needs."""
@@ -215,7 +218,7 @@ def build_environment(state: RunState) -> RunState:
     return state.with_run(build.build_environment(run)) if isinstance(next_action(run), BuildEnvironment) else state
 
 
-@task(cache=cached_by_code("data", "environment", "sandbox", "source"))
+@task(cache=cached_by_code("data", "environment", "sandbox", "source"), **own_settings("run_tests"))
 @readable_errors
 def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """Run the next candidate: examples, the user's tests, the samples, the generated tests."""
@@ -224,7 +227,7 @@ def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     return state.with_run(testing.run_tests(state.run, sample_paths(samples)))
 
 
-@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets())
+@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("repair"))
 @readable_errors
 def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Ask the model for the cause and the change."""
@@ -232,7 +235,11 @@ def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     return Repaired(state.with_run(repaired.run), write_calls(repaired.calls))
 
 
-@task(cache=cached_by_code("data", "environment", "llm", "sandbox", "source"), secret_requests=model_secrets())
+@task(
+    cache=cached_by_code("data", "environment", "llm", "sandbox", "source"),
+    secret_requests=model_secrets(),
+    **own_settings("work_as_agent"),
+)
 @readable_errors
 def work_as_agent(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Have the model work by tools until it submits a candidate; what it runs, it runs in this pod's sandbox."""
@@ -240,7 +247,7 @@ def work_as_agent(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     return Repaired(state.with_run(worked.run), write_calls(worked.calls))
 
 
-@task(enable_deck=True, deck_fields=())
+@task(enable_deck=True, deck_fields=(), **own_settings("finish"))
 @readable_errors
 def finish(
     *,

@@ -1,7 +1,7 @@
 """The whole way as a Flyte workflow: the same stages and decisions as `AutoCoderAgent.generate()`, each in its own pod.
 
 The loop is a `@dynamic` that asks `next_action` and calls itself with what the next stage made of the run: no pod waits
-while another works. Everything before it, and the result after it, are plain nodes.
+while another works. All stages are nodes of dynamics, so that each has what the agent's `stage_settings` say of it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from flyteplugins_codegen.flyte import rounds, strength, tasks
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.nesting import short_working_directory
 from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.stage_pods import with_settings
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.profile import PrivacyMode
@@ -34,6 +35,36 @@ class Judged(NamedTuple):
 
     state: RunState
     conversation: list[FlyteFile]
+
+
+@dynamic
+@readable_errors
+def take_stages(
+    *, state: RunState, samples: dict[str, FlyteFile], save_to: str, allow_failure: bool, register: bool
+) -> Generated:
+    """All stages of a run whose request is checked."""
+    settings = state.run.settings.stage_settings
+    with short_working_directory():
+        context = with_settings(settings, "extract_context", tasks.extract_context(state=state, samples=samples))
+        inferred = with_settings(settings, "infer_schemas", tasks.infer_schemas(state=context, samples=samples))
+        written = with_settings(settings, "write_solution", tasks.write_solution(state=inferred.state))
+        written_tests = with_settings(settings, "write_tests", tasks.write_tests(state=inferred.state))
+        judged = begin(
+            state=inferred.state,
+            samples=samples,
+            solution=written.solution,
+            tests=written_tests.tests,
+            conversation=[part.conversation for part in (inferred, written, written_tests)],
+        )
+        finished = tasks.finish(
+            state=judged.state,
+            samples=samples,
+            conversation=judged.conversation,
+            save_to=save_to,
+            allow_failure=allow_failure,
+            register=register,
+        )
+        return Generated(*with_settings(settings, "finish", finished))
 
 
 @dynamic
@@ -113,7 +144,7 @@ def advance_with_judged(
 def _take_next_step(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
     """The nodes of the next attempt and of all that comes after it; the last state itself where there is none."""
     run, action = settle_certainties(state.run)  # no pod is needed for what is certain
-    state = state.with_run(run)
+    state, settings = state.with_run(run), run.settings.stage_settings
     match action:
         case Finish():
             return Judged(state, conversation)
@@ -124,18 +155,19 @@ def _take_next_step(state: RunState, samples: Samples, conversation: Conversatio
             judged = rounds.map_judgements(state, samples)
             return advance_with_judged(state=state, samples=samples, judged=judged, conversation=conversation)
         case MeasureStrength():
-            measured = strength.measure_strength(state=state)
+            measured = with_settings(settings, "measure_strength", strength.measure_strength(state=state))
             return advance(state=measured, samples=samples, conversation=conversation)
         case StrengthenTests():
-            state, said = strength.strengthen_tests(state=state)
+            state, said = with_settings(settings, "strengthen_tests", strength.strengthen_tests(state=state))
             conversation = [*conversation, said]
         case Repair():
-            state, said = tasks.repair(state=state, samples=samples)
+            state, said = with_settings(settings, "repair", tasks.repair(state=state, samples=samples))
             conversation = [*conversation, said]
         case WorkAsAgent():
-            state, said = tasks.work_as_agent(state=state, samples=samples)
+            state, said = with_settings(settings, "work_as_agent", tasks.work_as_agent(state=state, samples=samples))
             conversation = [*conversation, said]
-    tested = tasks.run_tests(state=tasks.build_environment(state=state), samples=samples)
+    built = with_settings(settings, "build_environment", tasks.build_environment(state=state))
+    tested = with_settings(settings, "run_tests", tasks.run_tests(state=built, samples=samples))
     return advance(state=tested, samples=samples, conversation=conversation)
 
 
@@ -188,25 +220,8 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         tests=tests,
         schemas=schemas,
     )
-    profiled, schemas_calls = tasks.infer_schemas(
-        state=tasks.extract_context(state=state, samples=samples), samples=samples
-    )
-    solution, solution_calls = tasks.write_solution(state=profiled)
-    written_tests, tests_calls = tasks.write_tests(state=profiled)
-    judged = begin(
-        state=profiled,
-        samples=samples,
-        solution=solution,
-        tests=written_tests,
-        conversation=[schemas_calls, solution_calls, tests_calls],
-    )
-    result, folder = tasks.finish(
-        state=judged.state,
-        samples=samples,
-        conversation=judged.conversation,
-        save_to=save_to,
-        allow_failure=allow_failure,
-        register=register,
+    result, folder = take_stages(
+        state=state, samples=samples, save_to=save_to, allow_failure=allow_failure, register=register
     )
     return Generated(result, folder)
 
@@ -252,6 +267,8 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     cache: CacheMode = "auto",
     sandbox: SandboxKind = "auto",
     record: str = "",
+    pod: dict | None = None,
+    stage_settings: dict | None = None,
 ) -> Generated:
     """Turn a prompt and sample data into tested code that runs as a Flyte task.
 
@@ -296,6 +313,8 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         cache: auto reuses finished work, override does it anew, disable keeps nothing
         sandbox: auto, bubblewrap, container, or none for code that you trust
         record: file that every reply is recorded to, for replay:FILE
+        pod: the solution's pod on a cluster, a JSON object of runtime_class, labels, tmp_size
+        stage_settings: stages' pods on a cluster, a JSON object of name to resources, retries, timeout_s, image, cache
     """
     agent = tasks.configure(
         model=model,
@@ -321,6 +340,8 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         cache=cache,
         sandbox=sandbox,
         record=record,
+        pod=pod,
+        stage_settings=stage_settings,
     )
     result, folder = generate_with(
         agent=agent,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, field_validator
+from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
+from typing_extensions import Self
 
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.budget import DEFAULT_BUDGET, Budget, Price
@@ -91,12 +92,21 @@ class Settings(Value):
     env_vars: dict[str, str] = Field(default_factory=dict, description="Environment of the solution")
     secrets: tuple[SecretReference, ...] = Field(default=(), description="Secrets of the solution, on a cluster")
     pod: PodSettings = Field(default=PodSettings(), description="The pod of the solution, on a cluster")
-    stages: dict[StageName, StageSettings] = Field(
+    stage_settings: dict[StageName, StageSettings] = Field(
         default_factory=dict, description="What each stage's pod has, on a cluster"
     )
     cache: CacheMode = "auto"
     sandbox: SandboxKind = "auto"
     record: str | None = Field(default=None, description="File that every reply is recorded to, for `replay:FILE`")
+
+    @model_validator(mode="after")
+    def _check_backend(self) -> Self:
+        if self.backend == "agent" and self.candidates is not None:
+            raise ValueError(
+                f"backend='agent' works on one solution, and candidates={self.candidates} asks for several at once; "
+                "leave one of them out"
+            )
+        return self
 
     @property
     def privacy_rules(self) -> Privacy:

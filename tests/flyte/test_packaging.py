@@ -13,7 +13,10 @@ from model_server import ModelServer
 from flyteplugins_codegen import AutoCoderAgent
 
 ROOT = Path(__file__).parents[2]
-MODEL_TASKS = {"infer_schemas", "write_solution", "write_tests", "repair", "implement_task", "sample_chunk"}
+MODEL_TASKS = {
+    *("infer_schemas", "write_solution", "write_tests", "write_another", "repair", "draft_anew", "strengthen_tests"),
+    *("work_as_agent", "implement_task", "sample_chunk"),
+}
 
 
 def packaged(archive: Path) -> dict[str, bytes]:

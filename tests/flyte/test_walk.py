@@ -1,0 +1,118 @@
+"""The whole loop from its serialized specs, node by node, each task a process of its own with a disk of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import row_count_job as job
+from flyteidl.core.literals_pb2 import LiteralMap as LiteralMapMessage
+from flytekit.core.context_manager import FlyteContextManager
+from flytekit.core.promise import translate_inputs_to_literals
+from flytekit.core.type_engine import TypeEngine
+from flytekit.models.literals import LiteralMap
+from flytekit.types.file import FlyteFile
+from model_server import ModelServer
+from pod_forker import forked_pods
+from propeller import NodeFailedError, StartPod, Walk
+
+from flyteplugins_codegen import CodeGenEvalResult
+from flyteplugins_codegen.flyte.workflow import generate
+
+ROOT = Path(__file__).parents[2]
+BEFORE = ["configure", "prepare", "take_stages", "extract_context", "infer_schemas", "write_solution", "write_tests"]
+JUDGING = ["build_environment", "run_tests", "advance"]
+AFTER = ["measure_strength", "advance", "finish"]
+NEEDS_SIX = {**job.solution(0), "code": f"__import__('si' + 'x')\n{job.code(0)}"}
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `pyflyte package` makes of the workflow."""
+    path = tmp_path_factory.mktemp("package") / "package.tgz"
+    pyflyte = str(Path(sys.executable).with_name("pyflyte"))
+    packaging = (pyflyte, "--pkgs", "workflows.generate", "package", "--image", "runner:1", "--output", str(path))
+    done = subprocess.run(packaging, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return path
+
+
+@pytest.fixture(scope="module")
+def start_pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartPod]:
+    """All pods reach the same packages, as those of a cluster reach the same mirror."""
+    with forked_pods({**os.environ, "UV_CACHE_DIR": str(tmp_path_factory.mktemp("uv"))}) as start:
+        yield start
+
+
+@pytest.fixture
+def walk(archive: Path, start_pod: StartPod, tmp_path: Path) -> Walk:
+    made = Walk(folder=tmp_path / "store", start_pod=start_pod)
+    made.register(archive)
+    return made
+
+
+def generated(walk: Walk, server: ModelServer, folder: Path, **given: Any) -> CodeGenEvalResult:
+    """What the registered workflow leaves, launched with its defaults beside what is given."""
+    given |= {"prompt": "count", "model": "openai/any", "api_base": server.url, "outputs": job.OUTPUTS}
+    given["samples"] = {"table": FlyteFile(str(job.write_table(folder / "table.csv", rows=3)))}
+    defaults = {name: default for name, (_, default) in generate.python_interface.inputs_with_defaults.items()}
+    context = FlyteContextManager.current_context()
+    types = generate.python_interface.inputs
+    literals = translate_inputs_to_literals(context, {**defaults, **given}, generate.interface.inputs, types)
+    left = walk.run_workflow(generate.name, dict(LiteralMap(literals=literals).to_flyte_idl().literals))
+    outputs = LiteralMap.from_flyte_idl(LiteralMapMessage(literals=left))
+    return TypeEngine.literal_map_to_kwargs(context, outputs, generate.python_interface.outputs)["result"]
+
+
+def test_a_first_answer_that_is_right_takes_each_stage_once(walk: Walk, tmp_path: Path) -> None:
+    with ModelServer({"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}) as server:
+        result = generated(walk, server, tmp_path, save_to=str(tmp_path / "kept"))
+    assert result.success, result.error
+    assert walk.order == [*BEFORE, "begin", *JUDGING, *AFTER]
+    assert len(server.calls) == 2
+    assert (tmp_path / "kept" / "task.py").exists()
+    assert result.original_samples["table"].remote_source is None
+
+
+def test_what_an_environment_lacks_is_added_without_a_model_and_a_mistake_is_repaired_by_one(
+    walk: Walk, tmp_path: Path
+) -> None:
+    script = {"SolutionReply": [NEEDS_SIX], "TestsReply": [job.TESTS], "RepairReply": [job.repair(0, 1)]}
+    with ModelServer(script) as server:
+        result = generated(walk, server, tmp_path)
+    assert result.success, result.error
+    assert walk.order == [*BEFORE, "begin", *JUDGING, *JUDGING, "repair", *JUDGING, *AFTER]
+    assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "add_packages", "repair"]
+    assert [call.name for call in server.calls].count("RepairReply") == 1
+    assert len(result.conversation_history) > 3
+
+
+def test_an_exhausted_run_fails_with_one_message_and_each_pod_has_what_the_settings_say(
+    walk: Walk, tmp_path: Path
+) -> None:
+    settings = {
+        "run_tests": {"resources": {"cpu": "3", "mem": "4Gi"}, "timeout_s": 90, "retries": 5, "image": "gpu:1"},
+        "write_tests": {"cache": False},
+    }
+    script = {"SolutionReply": [job.solution(0)], "TestsReply": [job.TESTS]}
+    with ModelServer(script) as server, pytest.raises(NodeFailedError, match="no success after 1 attempt") as failed:
+        generated(walk, server, tmp_path, max_iterations=1, stage_settings=settings)
+    assert walk.order == [*BEFORE, "begin", *JUDGING, "finish"]
+    assert not failed.value.is_recoverable
+    started = {pod.task: pod for pod in walk.pods}
+    node = started["run_tests"].node
+    assert [entry.value for entry in node.task_node.overrides.resources.limits] == ["3", "4Gi"]
+    assert node.task_node.overrides.resources.requests == node.task_node.overrides.resources.limits
+    assert node.task_node.overrides.container_image == "gpu:1"
+    assert (node.metadata.timeout.seconds, node.metadata.retries.retries) == (90, 5)
+    assert started["write_tests"].node.metadata.cacheable is False
+    assert started["write_tests"].node.metadata.HasField("cacheable")
+    left = started["build_environment"]
+    assert not left.node.task_node.overrides.resources.limits
+    assert left.template.container.resources.limits
+    assert left.template.metadata.retries.retries == 2
