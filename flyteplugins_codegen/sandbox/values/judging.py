@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeAlias
 
     from flyteplugins_codegen.sandbox.values import comparison, exchange, explaining, judged, numpy_truth, plain_data
-    from flyteplugins_codegen.sandbox.values.calls import Call
+    from flyteplugins_codegen.sandbox.values.calls import Call, calls_of
     from flyteplugins_codegen.sandbox.values.plain_data import Tree
     from flyteplugins_codegen.sandbox.values.stand_ins import KILL, Fault, Judge
 
@@ -37,6 +37,7 @@ else:
     import judged
     import numpy_truth
     import plain_data
+    from calls import calls_of
     from stand_ins import KILL, Judge
 
 SEAL_BYTES = 16
@@ -212,6 +213,8 @@ class Plan:
         origins, candidate = peer.load(solution, entry_point)
         if candidate is None:
             raise NoEntryPointError(f"the solution has nothing named {entry_point} that can be called")
+        number = peer.number_of(candidate)
+        candidate.in_turn = lambda cases: calls_of(peer, number, cases)  # type: ignore[attr-defined]  # a function has
         if self._pairs is not None:
             pairs, tolerances, from_json = self._pairs
             return _pair_cases(peer, candidate, pairs, comparison.Rule(*tolerances, from_json=from_json))

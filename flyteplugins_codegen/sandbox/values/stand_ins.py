@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeAlias
 
     from flyteplugins_codegen.sandbox.values import exchange, numpy_truth, plain_data
-    from flyteplugins_codegen.sandbox.values.calls import calls_of
     from flyteplugins_codegen.sandbox.values.exchange import Given
     from flyteplugins_codegen.sandbox.values.plain_data import Tree
 
@@ -28,7 +27,6 @@ else:
     import exchange
     import numpy_truth
     import plain_data
-    from calls import calls_of
 
 TOKEN_BYTES = 8
 KILL, CPU_TIME_IS_UP = 9, 24  # SIGKILL, and SIGXCPU on x86 and Arm
@@ -108,10 +106,13 @@ class Judge(exchange.Peer):
             return self.call("call", number, (args, kwargs))
 
         candidate.__name__ = candidate.__qualname__ = name
-        candidate.in_turn = lambda cases: calls_of(self, number, cases)  # type: ignore[attr-defined]  # a function has
         self._names[number] = name
         self._theirs[id(candidate)] = (number, candidate)
         return candidate
+
+    def number_of(self, stub: Callable[..., Any]) -> int:
+        """By what number the judged process knows what this one stands for."""
+        return self._theirs[id(stub)][0]
 
     def maker(self, name: str) -> Any:
         """What stands for another name of the solution's."""
