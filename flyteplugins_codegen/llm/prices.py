@@ -43,7 +43,11 @@ def priced(calls: Iterable[ModelCall], model: str, prices: Prices) -> tuple[Mode
 
 def total_cost_usd(calls: Iterable[ModelCall]) -> float | None:
     """What the calls cost in US dollars together; None where the price of one is unknown."""
-    costs = [call.cost_usd for call in calls]
+    return add_costs(*(call.cost_usd for call in calls))
+
+
+def add_costs(*costs: float | None) -> float | None:
+    """The sum; None where one of them is unknown."""
     known = [cost for cost in costs if cost is not None]
     return sum(known, 0.0) if len(known) == len(costs) else None
 

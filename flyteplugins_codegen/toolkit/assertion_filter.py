@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
+from flyteplugins_codegen.llm.prices import add_costs
 from flyteplugins_codegen.llm.protocol import ModelReply
 from flyteplugins_codegen.source.content import content_str
 from flyteplugins_codegen.syncing import BothWays
@@ -63,12 +64,6 @@ def response_texts(response: Any) -> list[str]:
     if not isinstance(choices, Sequence):
         raise ArgumentTypeError(f"the response is {type(response).__name__}; pass OpenAI's response, or its texts")
     return [_choice_text(choice) for choice in choices]
-
-
-def add_costs(*costs: float | None) -> float | None:
-    """The sum; None where one of them is unknown."""
-    known = [cost for cost in costs if cost is not None]
-    return sum(known, 0.0) if len(known) == len(costs) else None
 
 
 def _choice_text(choice: Any) -> str:

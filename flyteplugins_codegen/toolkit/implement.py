@@ -18,14 +18,14 @@ from pydantic import Field
 from flyteplugins_codegen.errors import BudgetSpentError, ModelError, ReplyError
 from flyteplugins_codegen.llm.ask import Answer
 from flyteplugins_codegen.llm.budgeted import Account
-from flyteplugins_codegen.llm.prices import total_cost_usd
+from flyteplugins_codegen.llm.prices import add_costs, total_cost_usd
 from flyteplugins_codegen.llm.replies import Reply
 from flyteplugins_codegen.models.conversation import Message, ModelCall
 from flyteplugins_codegen.source.completions import complete_definition, require_completion
 from flyteplugins_codegen.source.definitions import FunctionDefinition, read_definition
 from flyteplugins_codegen.syncing import BoundMethod
 from flyteplugins_codegen.toolkit.asking import ask_for, read_terms
-from flyteplugins_codegen.toolkit.assertion_filter import PassAssertionFilter, add_costs
+from flyteplugins_codegen.toolkit.assertion_filter import PassAssertionFilter
 from flyteplugins_codegen.toolkit.cascade import Step, read_cascade
 from flyteplugins_codegen.toolkit.completions import Assertions, source_of
 from flyteplugins_codegen.toolkit.generate_assertions import generate_assertions
