@@ -7,6 +7,7 @@ import re
 from packaging.utils import canonicalize_name
 
 from flyteplugins_codegen.environment.packages import distribution_for
+from flyteplugins_codegen.environment.system_needs import system_packages_for
 from flyteplugins_codegen.models.run import Attempt
 
 # pandas and others ask for an engine in these words, by an ImportError that names no module.
@@ -22,6 +23,12 @@ def missing_packages(attempt: Attempt) -> tuple[str, ...]:
         modules += _OPTIONAL_DEPENDENCY.findall(cause.message)
     wanted = {distribution_for(module) for module in modules if module and module != "solution"}
     return tuple(sorted(wanted - _installed(attempt)))
+
+
+def needed_system_packages(attempt: Attempt) -> tuple[str, ...]:
+    """The Debian packages of the libraries and commands that were missing when the attempt ran."""
+    causes = attempt.report.causes if attempt.report else ()
+    return tuple(sorted({package for cause in causes for package in system_packages_for(cause.message)}))
 
 
 def _installed(attempt: Attempt) -> set[str]:

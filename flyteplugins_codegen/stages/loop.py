@@ -17,7 +17,7 @@ from flyteplugins_codegen.source.test_functions import function_of
 from flyteplugins_codegen.stages.blame import suspect
 from flyteplugins_codegen.stages.candidates.choosing import choose
 from flyteplugins_codegen.stages.candidates.verdict import disagreement_of
-from flyteplugins_codegen.stages.certainties import missing_packages
+from flyteplugins_codegen.stages.certainties import missing_packages, needed_system_packages
 from flyteplugins_codegen.stages.contradictions import contradicting_tests, droppable
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
 from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests, measure_first, strengthen
@@ -141,8 +141,6 @@ def _begin(run: Run) -> Action:
 
 def first_drafts(run: Run) -> int:
     """How many solutions are asked for at first: one, unless the agent's `candidates` says otherwise."""
-    if run.settings.backend == "agent":
-        return 1
     return _affordable_drafts(run, run.settings.candidates or 1, calls_beside=int(not run.settings.skip_tests))
 
 
@@ -178,6 +176,25 @@ def _end_of_iterations(run: Run, base: Attempt) -> Finish | None:
 def _add_packages(_: Run, base: Attempt) -> AddPackages | None:
     packages = missing_packages(base)
     return AddPackages(packages=packages, reason=told_cause(base)) if packages else None
+
+
+def _add_system_packages(_: Run, base: Attempt) -> AddSystemPackages | None:
+    listed = base.candidate.solution.system_packages
+    packages = tuple(package for package in needed_system_packages(base) if package not in listed)
+    return AddSystemPackages(packages=packages, reason=told_cause(base)) if packages else None
+
+
+def _end_without_system_packages(_: Run, base: Attempt) -> Finish | None:
+    """Listed, and missing all the same: a sandbox shows the system of its machine, and no model can change that."""
+    listed = base.candidate.solution.system_packages
+    names = " ".join(package for package in needed_system_packages(base) if package in listed)
+    if not names:
+        return None
+    told = f"attempt {base.number} needs the Debian packages {names}, which this machine lacks: {told_cause(base)}"
+    return Finish(
+        success=False,
+        reason=f"{told}. Install them and start again: apt-get install {names}. The solution's image has them.",
+    )
 
 
 def _end_of_asking(run: Run, base: Attempt) -> Finish | None:
@@ -254,8 +271,10 @@ _AFTER_SUCCESS: Final[tuple[Decide, ...]] = (_end_unjudged, _abstain, measure_fi
 _AFTER_FAILURE: Final[tuple[Decide, ...]] = (
     _drop_outvoted,
     _drop_contradicting,
+    _end_without_system_packages,
     _end_of_iterations,
     _add_packages,
+    _add_system_packages,
     _end_of_asking,
     _work_on,
     _repair,

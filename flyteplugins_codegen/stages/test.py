@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS
+from flyteplugins_codegen.environment.system import missing_system_packages
 from flyteplugins_codegen.errors import CodegenError, PackageError
 from flyteplugins_codegen.models.candidate import Candidate
 from flyteplugins_codegen.models.environment import EnvironmentLock
@@ -80,7 +81,7 @@ def _key(run: Run, candidate: Candidate, lock: EnvironmentLock) -> list[Any]:
         candidate.solution.code,
         candidate.tests,
         request.model_dump(mode="json", exclude={"prompt", "constraints", "schema_text"}),
-        [lock.digest, *RUNNER_REQUIREMENTS],
+        [lock.digest, *RUNNER_REQUIREMENTS, *missing_system_packages(lock)],
         schemas_text(run.schemas),
         settings.model_dump(
             mode="json", include={"sandbox", "skip_tests", "timeout_s", "resources", "env_vars", "validation"}

@@ -168,6 +168,76 @@ def test_a_module_found_missing_only_by_running_is_added_without_a_call(sales, c
     assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "add_packages"]
 
 
+def test_a_command_that_this_machine_lacks_costs_no_call_and_is_named_with_the_remedy(sales, cache):
+    code = GOOD.replace(
+        "    total, n = compute", '    __import__("subprocess").run(["wkhtmltopdf"])\n    total, n = compute'
+    )
+    result, server = generate({"SolutionReply": [solution(code)], "TestsReply": [suite()]}, sales)
+    assert not result.success
+    assert len(server.calls) == 2
+    assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "add_system_packages"]
+    assert "apt-get install wkhtmltopdf" in result.error
+    assert result.detected_system_packages == ["wkhtmltopdf"]
+
+
+def test_a_repair_that_cannot_be_used_twice_ends_the_run_with_the_candidate_that_there_is(sales, cache):
+    nowhere = repair(edits=[{"search": "not there", "replace": "x"}])
+    script = {
+        "SolutionReply": [solution(BUGGY)],
+        "TestsReply": [suite()],
+        "RepairReply": [nowhere, nowhere, repair(edits=[FIX])],
+    }
+    with ModelServer(script) as server:
+        agent = agent_for(server)
+        result = agent.generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
+        assert not result.success
+        assert result.solution.code == BUGGY
+        assert "the model gave no usable repair" in result.error
+        assert len(server.calls) == 4
+        again = agent.generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
+        assert again.success, again.error
+        assert len(server.calls) == 5
+
+
+def test_a_repair_sees_the_smallest_case_its_variables_and_what_was_tried(sales, cache):
+    broken = GOOD.replace("return sum(", "divisor = len(rows) - len(rows)\n    len(rows) / divisor\n    return sum(")
+    script = {
+        "SolutionReply": [solution(broken)],
+        "TestsReply": [suite()],
+        "RepairReply": [
+            repair(cause="A guess.", edits=[{"search": "len(rows) / divisor", "replace": "1 / divisor"}]),
+            repair(code=GOOD),
+        ],
+    }
+    result, server = generate(script, sales)
+    assert result.success, result.output
+    first, second = (call.body["messages"][-1]["content"] for call in server.calls[2:])
+    assert "divisor = 0" in first
+    assert "Also failed: test_total" in first
+    assert "## Where to look\nsolution.py: the script on the samples failed" in second
+    assert "- The solution was changed: A guess. It then failed with exception" in second
+    assert [attempt.blame for attempt in result.attempt_history] == [None, "solution", "solution"]
+    assert [attempt.parent for attempt in result.attempt_history] == [None, 1, 2]
+
+
+def test_a_failure_that_comes_back_turns_to_the_tests_and_a_wrong_test_is_mended(sales, cache):
+    wrong = TESTS.replace("8.0", "9.0")
+    script = {
+        "SolutionReply": [solution()],
+        "TestsReply": [suite(wrong)],
+        "RepairReply": [
+            repair(edits=[{"search": "def compute", "replace": "# unchanged\ndef compute"}]),
+            repair("test_error", edits=[{"search": "9.0", "replace": "8.0"}]),
+        ],
+    }
+    result, server = generate(script, sales)
+    assert result.success, result.output
+    assert "Where to look" not in server.calls[2].body["messages"][-1]["content"]
+    assert "test_solution.py: the same failure came back" in server.calls[3].body["messages"][-1]["content"]
+    assert result.attempt_history[2].blame == "tests"
+    assert "came back after attempt 2 changed the solution" in result.attempt_history[2].blame_reason
+
+
 def test_an_unknown_package_fails_the_candidate_and_a_repair_replaces_it(sales, cache):
     name = "no-such-distribution-of-anybody"
     result, server = generate(

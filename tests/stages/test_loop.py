@@ -107,6 +107,20 @@ def test_a_missing_module_that_is_no_certain_cause_goes_to_the_model():
     assert isinstance(next_action(with_last(drafted(fresh()), environment=LOCK, report=report)), Repair)
 
 
+def test_an_absent_library_is_named_for_the_image_and_ends_the_run_where_this_machine_lacks_it():
+    report = failed("exception", "ImportError", "ImportError: libGL.so.1: cannot open shared object file: No such file")
+    run = with_last(drafted(fresh()), environment=LOCK, report=report)
+    action = next_action(run)
+    assert isinstance(action, AddSystemPackages)
+    again = carry_out(run, action)
+    assert again.attempts[-1].candidate.solution.system_packages == ("libgl1",)
+    assert again.attempts[-1].action == "add_system_packages"
+    ended = next_action(with_last(again, environment=LOCK, report=report))
+    assert isinstance(ended, Finish)
+    assert not ended.success
+    assert "apt-get install libgl1" in ended.reason
+
+
 def test_the_last_iteration_ends_the_run_and_says_what_failed():
     run = with_last(drafted(fresh(max_iterations=1)), environment=LOCK, report=failed("test_failed", "test_a"))
     action = next_action(run)
