@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
-from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
-from typing_extensions import Self
+from pydantic import ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.budget import DEFAULT_BUDGET, Budget, Price
@@ -99,15 +98,6 @@ class Settings(Value):
     sandbox: SandboxKind = "auto"
     record: str | None = Field(default=None, description="File that every reply is recorded to, for `replay:FILE`")
 
-    @model_validator(mode="after")
-    def _check_backend(self) -> Self:
-        if self.backend == "agent" and self.candidates is not None:
-            raise ValueError(
-                f"backend='agent' works on one solution, and candidates={self.candidates} asks for several at once; "
-                "leave one of them out"
-            )
-        return self
-
     @property
     def privacy_rules(self) -> Privacy:
         """The three settings about privacy as one value."""
@@ -117,6 +107,16 @@ class Settings(Value):
     @classmethod
     def _accept_flytekit_resources(cls, value: Any) -> Any:
         return from_flytekit(value)
+
+    @field_validator("backend")
+    @classmethod
+    def _check_backend(cls, value: Backend, info: ValidationInfo) -> Backend:
+        candidates = info.data.get("candidates")
+        if value == "agent" and candidates is not None:
+            raise ValueError(
+                f"an agent works on one solution, and candidates={candidates} asks for several at once; leave one out"
+            )
+        return value
 
     @field_validator("env_vars")
     @classmethod

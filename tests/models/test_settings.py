@@ -18,6 +18,8 @@ from flyteplugins_codegen.models.settings import SecretReference, Settings
         {"timeout_s": 0},
         {"cache": "never"},
         {"colour": "red"},
+        {"backend": "agent", "candidates": 3},
+        {"max_turns": 0},
     ],
 )
 def test_a_setting_that_is_not_possible_is_named(wrong):

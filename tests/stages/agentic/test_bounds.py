@@ -25,7 +25,7 @@ LOOK = turn(("list", {}))
 
 
 def test_the_loop_asks_an_agent_in_place_of_drafts_and_repairs():
-    run = Run(settings=Settings(model="openai/m", backend="agent", candidates=3), request=Request(prompt="p"))
+    run = Run(settings=Settings(model="openai/m", backend="agent"), request=Request(prompt="p"))
     assert isinstance(next_action(run), WorkAsAgent)
     assert isinstance(next_action(run.model_copy(update={"stopped": "spent"})), Finish)
     cause = Cause(kind="exception", message="it failed")
