@@ -22,8 +22,8 @@ def apply_edits(code: str, edits: Sequence[tuple[str, str]]) -> str:
     """The code with every `(search, replace)` pair applied in order, each to the result of those before it.
 
     A search text must occur exactly once. Where it does not occur, it may match whole lines that differ from it only in
-    indentation, trailing blanks and line ends, again at one place only; the replacement is then indented as the
-    lines that it replaces. An empty search text fills an empty file.
+    indentation, in how many blanks stand between words, and in line ends, again at one place only; the replacement is
+    then indented as the lines that it replaces. An empty search text fills an empty file.
 
     Raises:
         EditError: an edit matches no place, or several. The code is a value, so nothing is ever half-edited.
@@ -65,7 +65,7 @@ def _apply_to_lines(code: str, search: str, replace: str, number: int) -> str:
 
 def _places(lines: list[str], wanted: list[str]) -> list[tuple[int, dict[str, str]]]:
     """Where the wanted lines occur, and how their indentation reads at that place."""
-    stripped, target = [line.strip() for line in lines], [line.strip() for line in wanted]
+    stripped, target = [" ".join(line.split()) for line in lines], [" ".join(line.split()) for line in wanted]
     found = []
     for start in range(len(lines) - len(target) + 1):
         if stripped[start] == target[0] and stripped[start : start + len(target)] == target:

@@ -80,6 +80,10 @@ def test_blanks_in_the_search_text_stand_for_tabs_in_the_file() -> None:
     assert apply_edits("if x:\n\ty()\n", [("if x:\n    y()", "if x:\n    z()")]) == "if x:\n\tz()\n"
 
 
+def test_how_many_blanks_stand_between_words_does_not_matter() -> None:
+    assert apply_edits("x  =  1   # one\ny = 2\n", [("x = 1 # one", "x = 3")]) == "x = 3\ny = 2\n"
+
+
 def test_trailing_blanks_do_not_matter() -> None:
     assert apply_edits("a = 1  \nb = 2\n", [("a = 1\nb = 2 ", "a = 3\nb = 4")]) == "a = 3\nb = 4\n"
 
