@@ -53,11 +53,9 @@ def draft_tests(state: RunState) -> TestsDraft:
     return left or run_blocking(write_tests(run, open_account(run, shares=2)))
 
 
-def draft_another(state: RunState, place: int) -> SolutionDraft:
-    """The draft of one solution more at the run's beginning. Raises ModelError."""
-    run = state.run
-    others = max(first_drafts(run) - 1, 1)
-    return _left(state, place) or run_blocking(try_solution(run, open_account(run, shares=others), place))
+def draft_another(state: RunState, place: int, others: int) -> SolutionDraft:
+    """The draft of one of `others` solutions more at the run's beginning. Raises ModelError."""
+    return _left(state, place) or run_blocking(try_solution(state.run, open_account(state.run, shares=others), place))
 
 
 def draft_fresh(state: RunState, samples: Mapping[str, Path], place: int) -> SolutionDraft:

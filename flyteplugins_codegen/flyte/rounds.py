@@ -35,9 +35,9 @@ class CandidateDraft(Value):
 
 @task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets(), **own_settings("write_solution"))
 @readable_errors
-def write_another(place: int, state: RunState) -> CandidateDraft:
-    """Ask the model for one more first solution, which knows nothing of the others."""
-    return _kept(draft_another(state, place))
+def write_another(place: int, others: int, state: RunState) -> CandidateDraft:
+    """Ask the model for one of `others` first solutions more, none of which knows of another."""
+    return _kept(draft_another(state, place, others))
 
 
 @task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets(), **own_settings("draft_anew"))
@@ -54,7 +54,8 @@ def _kept(draft: SolutionDraft) -> CandidateDraft:
 
 def map_others(state: RunState, places: Sequence[int]) -> list[CandidateDraft]:
     """The node that drafts more first solutions, to be called in a dynamic. `state` accounts for all calls so far."""
-    drafted = map_task(functools.partial(write_another, state=state), concurrency=_AT_ONCE)(place=list(places))
+    drafting = functools.partial(write_another, state=state, others=len(places))
+    drafted = map_task(drafting, concurrency=_AT_ONCE)(place=list(places))
     return with_settings(state.run.settings.stage_settings, "write_solution", drafted)
 
 

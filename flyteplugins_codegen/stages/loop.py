@@ -15,6 +15,7 @@ from flyteplugins_codegen.models.report import Cause
 from flyteplugins_codegen.models.run import Attempt, Blame, DroppedTest, Run
 from flyteplugins_codegen.source.test_functions import function_of
 from flyteplugins_codegen.stages.blame import suspect
+from flyteplugins_codegen.stages.candidates.affording import affordable_drafts
 from flyteplugins_codegen.stages.candidates.choosing import choose
 from flyteplugins_codegen.stages.candidates.verdict import disagreement_of
 from flyteplugins_codegen.stages.certainties import missing_packages, needed_system_packages
@@ -141,7 +142,7 @@ def _begin(run: Run) -> Action:
 
 def first_drafts(run: Run) -> int:
     """How many solutions are asked for at first: one, unless the agent's `candidates` says otherwise."""
-    return _affordable_drafts(run, run.settings.candidates or 1, calls_beside=int(not run.settings.skip_tests))
+    return affordable_drafts(run, run.settings.candidates or 1, calls_beside=int(not run.settings.skip_tests))
 
 
 def told_cause(attempt: Attempt) -> str:
@@ -223,27 +224,9 @@ def _drop_contradicting(run: Run, base: Attempt) -> DropTests | None:
 def _draft_anew(run: Run, base: Attempt) -> FreshDrafts:
     reason = f"{REPAIRS_OF_ONE_CANDIDATE} repairs of one did not help; the last failed with {told_cause(base)}"
     asked = run.settings.candidates
-    count = _affordable_drafts(run, asked or FRESH_CANDIDATES)
+    count = affordable_drafts(run, asked or FRESH_CANDIDATES)
     # Two that differ would leave it undecided: where nobody asked for several, it is all three or one.
     return FreshDrafts(count=count if asked or count == FRESH_CANDIDATES else 1, reason=reason)
-
-
-def _affordable_drafts(run: Run, wanted: int, calls_beside: int = 0) -> int:
-    """As many of the drafts that are wanted at once as calls, tokens and iterations are left for; one at least."""
-    budget = run.settings.budget
-    spent = sum(_tokens(call) for call in run.calls if not call.is_reused)
-    # What a solution takes is not known before there was one; what the largest call so far took is near to it.
-    largest = max(map(_tokens, run.calls), default=0)
-    room = [wanted, run.settings.max_iterations - len(run.attempts)]
-    if budget.max_calls is not None:
-        room.append(budget.max_calls - sum(not call.is_reused for call in run.calls) - calls_beside)
-    if budget.max_tokens is not None and largest:
-        room.append((budget.max_tokens - spent) // largest)
-    return max(1, min(room))
-
-
-def _tokens(call: ModelCall) -> int:
-    return call.usage.input_tokens + call.usage.output_tokens
 
 
 def _abstain(run: Run, _: Attempt) -> Finish | None:

@@ -18,7 +18,7 @@ from flyteplugins_codegen.stages.candidates.judging import distinct_pending, wit
 from flyteplugins_codegen.stages.candidates.verdict import final_attempt
 from flyteplugins_codegen.stages.loop import DropTests, Finish, FirstDraft, FreshDrafts, JudgeSideBySide, next_action
 
-CALL = ModelCall(purpose="solution", model="m", usage=Usage(input_tokens=900, output_tokens=100))
+CALL = ModelCall(purpose="solution", model="m", usage=Usage(input_tokens=900, output_tokens=100), cost_usd=0.5)
 
 
 def run_of(*attempts: Attempt, calls: int = 0, **settings: Any) -> Run:
@@ -63,6 +63,8 @@ def test_as_many_first_candidates_are_asked_for_as_there_is_room_for(settings, c
         ({"budget": Budget(max_tokens=7_000)}, 3),
         ({"budget": Budget(max_tokens=6_999)}, 1),
         ({"budget": Budget(max_tokens=6_999), "candidates": 3}, 2),
+        ({"budget": Budget(max_cost_usd=3.5)}, 3),
+        ({"budget": Budget(max_cost_usd=3.0)}, 1),
     ],
 )
 def test_three_fresh_ones_follow_two_repairs_where_there_is_room_for_three_else_one(settings, count):
