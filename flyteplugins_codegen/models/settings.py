@@ -58,8 +58,8 @@ class Settings(Value):
     max_concurrent_calls: int = Field(default=16, ge=1, description="Calls of this process at one server at once")
     model_params: dict[str, JsonValue] = Field(default_factory=dict, description="Passed on to the provider's call")
     base_packages: tuple[str, ...] = Field(default=(), description="Distributions every candidate may import")
-    resources: Resources | None = None
-    image_config: ImageConfig | None = None
+    resources: Resources | None = Field(default=None, description="What one run of a solution may use")
+    image_config: ImageConfig | None = Field(default=None, description="How a solution's image is named and built")
     max_iterations: int = Field(
         default=10, ge=1, le=50, description="How many candidates are tried at most, those made at once counted each"
     )
@@ -82,7 +82,7 @@ class Settings(Value):
     )
     private_rows: int = Field(default=5, ge=2, description="By privacy='profile', rows that a value sent occurs in")
     validation: ValidateMode = Field(default="strict", description="Data against its schema: strict, warn or off")
-    skip_tests: bool = False
+    skip_tests: bool = Field(default=False, description="Whether no tests are generated; yours still run")
     min_test_strength: float = Field(
         default=0.6, ge=0, le=1, description="Share of a solution's mutants below which stronger tests are asked for"
     )
@@ -94,8 +94,10 @@ class Settings(Value):
     stage_settings: dict[StageName, StageSettings] = Field(
         default_factory=dict, description="What each stage's pod has, on a cluster"
     )
-    cache: CacheMode = "auto"
-    sandbox: SandboxKind = "auto"
+    cache: CacheMode = Field(
+        default="auto", description="auto reuses finished work, override does it anew, disable keeps none"
+    )
+    sandbox: SandboxKind = Field(default="auto", description="auto, bubblewrap, container, or none for trusted code")
     record: str | None = Field(default=None, description="File that every reply is recorded to, for `replay:FILE`")
 
     @property

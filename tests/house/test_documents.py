@@ -19,6 +19,8 @@ from typing import NamedTuple
 import pytest
 from flyte_admin import FlyteAdmin
 
+from flyteplugins_codegen.models.settings import Settings
+
 ROOT = Path(__file__).parents[2]
 # These set up a server, or files, of their own.
 RUN_ELSEWHERE = {
@@ -120,5 +122,7 @@ def test_the_site_is_built_with_strict_links_and_fetches_nothing_from_elsewhere(
     fetched = {address for page in pages for address in Addresses(page.read_text()).fetched}
     assert [address for address in fetched if "://" in address or address.startswith("//")] == []
     assert (tmp_path / "site" / "pictures" / "report-light.png").stat().st_size > 20_000
-    reference = (tmp_path / "site" / "reference" / "agent.html").read_text()
-    assert "flyteplugins_codegen.agent.AutoCoderAgent.generate" in reference
+    reference = {path.stem: path.read_text() for path in (tmp_path / "site" / "reference").glob("*.html")}
+    assert "flyteplugins_codegen.agent.AutoCoderAgent.generate" in reference["agent"]
+    assert [name for name in Settings.model_fields if f"<code>{name}</code>" not in reference["settings"]] == []
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []

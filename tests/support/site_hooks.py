@@ -1,6 +1,6 @@
-"""A hook of mkdocs: the page of a run and its pictures, made when the documents are built and kept nowhere else.
+"""Hooks of mkdocs: what is made when the documents are built, and kept nowhere else.
 
-The pictures take Chromium.
+The page of a run with its pictures, which take Chromium; and a table of an agent's settings.
 """
 
 from __future__ import annotations
@@ -28,6 +28,29 @@ def on_files(files: Files, config: Any) -> Files:
     for name, picture in _pictures(page).items():
         files.append(File.generated(config, f"pictures/{name}.png", content=picture))
     return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Put the table of settings where a page asks for it."""
+    return markdown.replace("<!-- the settings -->", _settings()) if "<!-- the settings -->" in markdown else markdown
+
+
+def _settings() -> str:
+    from flyteplugins_codegen.models.settings import Settings
+
+    types = Settings.__annotations__
+    rows = [
+        f"| `{name}` | `{types[name].replace(' | ', ' or ')}` | {_default(field)} | {field.description} |"
+        for name, field in Settings.model_fields.items()
+    ]
+    return "\n".join(["| field | type | default | |", "|---|---|---|---|", *rows])
+
+
+def _default(field: Any) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    return "" if value is None or value in ((), {}) else f"`{value}`"
 
 
 def _pictures(page: str) -> dict[str, bytes]:
