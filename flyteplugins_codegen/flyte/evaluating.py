@@ -32,6 +32,7 @@ from flyteplugins_codegen.flyte.evaluation_values import (
     path_of,
     problem_path,
 )
+from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.leaving import upload
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.models.settings import SandboxKind
@@ -140,6 +141,7 @@ def gather_evaluation(  # noqa: PLR0913 - the parts, and what the whole is made 
     return Evaluated({f"pass@{each}": value for each, value in found.pass_at_k.items()}, upload(folder, save_to))
 
 
+@launchable
 @workflow
 @readable_errors
 def evaluate(  # noqa: PLR0913 - a command line is flat: one option for each argument

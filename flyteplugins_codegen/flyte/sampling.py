@@ -21,6 +21,7 @@ from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, w
 from flyteplugins_codegen.flyte.caching import Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.evaluating import evaluate
 from flyteplugins_codegen.flyte.evaluation_values import Evaluated, problem_path
+from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.llm.budgeted import Account
@@ -155,6 +156,7 @@ def join_samples(samples: list[FlyteFile]) -> FlyteFile:
     return FlyteFile(str(path))
 
 
+@launchable
 @workflow
 @readable_errors
 def generate_and_evaluate(  # noqa: PLR0913 - a command line is flat: one option for each argument

@@ -14,7 +14,7 @@ import pytest
 import row_count_job as job
 from flyte_admin import FlyteAdmin
 from flyteidl.admin import launch_plan_pb2
-from flytekit import CronSchedule, Email, FixedRate
+from flytekit import CronSchedule, Email, FixedRate, LaunchPlan, Workflow, task
 from flytekit.configuration.file import get_config_file
 from flytekit.models.core.execution import WorkflowExecutionPhase
 from flytekit.remote import FlyteRemote
@@ -26,16 +26,24 @@ from flyteplugins_codegen import (
     CodeGenEvalResult,
     ImageConfig,
     LaunchPlanSettings,
+    RegisteredSolution,
     find_solutions,
     load_solution,
 )
 from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError, RemoteError, RequestError
+from flyteplugins_codegen.flyte.registration import finding
 from flyteplugins_codegen.models.profile import SampleProfile
 
 PROMPT = "Count the rows of a table"
 PLANTED = "planted-in-a-row"
 NIGHTLY = CronSchedule(schedule="0 2 * * *")
 ELSEWHERE = "s3://my-s3-bucket/tables/latest.csv"
+
+
+@task
+def schedule_hourly(result: CodeGenEvalResult) -> RegisteredSolution:
+    hourly = LaunchPlanSettings(schedule=FixedRate(duration=timedelta(hours=1)), inputs={"table": ELSEWHERE})
+    return result.register(launch_plan=hourly)
 
 
 @pytest.fixture(scope="module")
@@ -211,6 +219,50 @@ def test_a_new_version_takes_over_the_schedule_of_the_old_one(
     active = [plan for plan in admin.launch_plans if plan.closure.state == launch_plan_pb2.ACTIVE]
     assert [plan.spec.workflow_id.version for plan in active] == [newest.version]
     assert len(admin.launch_plans) == 2
+
+
+def test_a_launch_plan_of_the_users_own_by_the_same_name_stays(result: CodeGenEvalResult, remote: FlyteRemote) -> None:
+    own = Workflow(name="own")
+    plan = LaunchPlan.get_or_create(own, name="nightly-count", fixed_inputs={})
+    settings = LaunchPlanSettings(name="nightly-count")
+    assert result.register(remote, launch_plan=settings).launch_plan is not None
+    assert LaunchPlan.CACHE.pop("nightly-count") is plan
+
+
+def test_a_task_of_the_users_own_registers_with_a_launch_plan(
+    result: CodeGenEvalResult, admin: FlyteAdmin, home: Path
+) -> None:
+    admin.write_config(home)
+    generated = schedule_hourly(result=result)
+    assert generated.launch_plan is not None
+    assert [plan.closure.state for plan in admin.launch_plans] == [launch_plan_pb2.ACTIVE]
+
+
+def test_in_a_pod_the_place_and_the_person_are_those_of_the_execution(
+    result: CodeGenEvalResult, admin: FlyteAdmin, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admin.write_config(home)
+    for part, value in {"PROJECT": "flytesnacks", "DOMAIN": "staging", "ID": "f3"}.items():
+        monkeypatch.setenv(f"FLYTE_INTERNAL_EXECUTION_{part}", value)
+    registered = result.register()
+    assert registered.domain == "staging"
+    assert registered.provenance.registered_by == "execution flytesnacks:staging:f3"
+
+
+def test_all_pages_of_a_list_are_read(
+    result: CodeGenEvalResult, remote: FlyteRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "_PAGE", 1)
+    versions = {result.register(remote).version, other(result).register(remote).version}
+    assert {found.version for found in find_solutions(remote)} == versions
+
+
+def test_a_source_too_large_for_a_template_is_refused(
+    result: CodeGenEvalResult, admin: FlyteAdmin, remote: FlyteRemote
+) -> None:
+    with pytest.raises(RequestError, match="a registered task holds at most 1,048,576"):
+        result.model_copy(update={"prompt": "p" * 2**20}).register(remote)
+    assert admin.tasks == []
 
 
 def test_a_file_of_this_machine_is_uploaded_for_a_launch_plan(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,7 @@ def build_launch_plan(
     """
     workflow = _workflow_of(task)
     name = settings.name or task.name
-    # flytekit holds on to every plan by name, and refuses a second one of the same.
-    LaunchPlan.CACHE.pop(name, None)
-    with remote.remote_context():
+    with _free_name(name), remote.remote_context():
         plan = LaunchPlan.create(
             name=name,
             workflow=workflow,
@@ -84,10 +83,21 @@ def build_launch_plan(
             notifications=list(settings.notifications),
             overwrite_cache=_overwrites_cache(settings),
         )
-    LaunchPlan.CACHE.pop(name, None)
     entities: OrderedDict[Any, Any] = OrderedDict()
     specified = get_serializable(entities, serialization, plan)
     return entities[workflow], specified
+
+
+@contextlib.contextmanager
+def _free_name(name: str) -> Iterator[None]:
+    """A name that flytekit, which refuses a second plan of one, has not in use; the user's own plan stays as it is."""
+    held = LaunchPlan.CACHE.pop(name, None)
+    try:
+        yield
+    finally:
+        LaunchPlan.CACHE.pop(name, None)
+        if held is not None:
+            LaunchPlan.CACHE[name] = held
 
 
 def _workflow_of(task: SandboxTask) -> Workflow:
