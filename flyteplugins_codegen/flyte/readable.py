@@ -7,11 +7,16 @@ import logging
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
+from flytekit.exceptions.user import FlyteRecoverableException
 from flytekit.loggers import logger as flytekit_logger
 
-from flyteplugins_codegen.errors import CodegenError
+from flyteplugins_codegen.errors import CodegenError, IndexUnavailableError, ProviderError, SandboxError
+from flyteplugins_codegen.flyte.caching import runs_locally
 
 logger = logging.getLogger("flyteplugins_codegen.flyte")
+
+# What another try, perhaps on another node, can help. A cluster retries no other error of a task's own.
+_PASSING = (ProviderError, IndexUnavailableError, SandboxError)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,7 +26,8 @@ def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
     """Let our own errors leave the function without the traceback and the causes below it.
 
     Their messages say who, what and the remedy; where in our code they arose is in flytekit's log at DEBUG, which
-    `FLYTE_SDK_LOGGING_LEVEL=10` shows. Errors that are not ours, which are defects, pass unchanged.
+    `FLYTE_SDK_LOGGING_LEVEL=10` shows. Errors that are not ours, which are defects, pass unchanged. In a pod, what
+    another try can help is raised as what a cluster retries.
     """
 
     @functools.wraps(function)
@@ -32,6 +38,8 @@ def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
         except CodegenError as error:
             flytekit_logger.debug("%s", error, exc_info=True)
+            if isinstance(error, _PASSING) and not runs_locally():
+                raise FlyteRecoverableException(f"{type(error).__name__}: {error}") from None
             raise error.with_traceback(None) from None
 
     return call

@@ -1,0 +1,63 @@
+"""Which errors a cluster tries again, and what the settings of stages refuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flytekit.core.context_manager import ExecutionState, FlyteContextManager
+from flytekit.exceptions.user import FlyteRecoverableException
+from pydantic import ValidationError
+
+from flyteplugins_codegen import AutoCoderAgent
+from flyteplugins_codegen.errors import (
+    CodegenError,
+    IndexUnavailableError,
+    NotSuccessfulError,
+    PackageError,
+    ProviderError,
+    SandboxError,
+)
+from flyteplugins_codegen.flyte.readable import readable_errors
+
+
+def raised_in_a_pod(error: CodegenError) -> BaseException:
+    context = FlyteContextManager.current_context()
+    state = context.new_execution_state().with_params(mode=ExecutionState.Mode.TASK_EXECUTION)
+
+    @readable_errors
+    def fail() -> None:
+        raise error
+
+    in_a_pod = FlyteContextManager.with_context(context.with_execution_state(state))
+    with in_a_pod, pytest.raises((CodegenError, FlyteRecoverableException)) as caught:
+        fail()
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", [ProviderError, IndexUnavailableError, SandboxError])
+def test_what_another_try_can_help_is_tried_again_on_a_cluster(kind: type[CodegenError]) -> None:
+    raised = raised_in_a_pod(kind("the server is busy"))
+    assert isinstance(raised, FlyteRecoverableException)
+    assert f"{kind.__name__}: the server is busy" in str(raised)
+
+
+@pytest.mark.parametrize("kind", [PackageError, NotSuccessfulError])
+def test_what_no_other_try_can_help_fails_at_once(kind: type[CodegenError]) -> None:
+    assert type(raised_in_a_pod(kind("no such package"))) is kind
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"run_test": {}}, "run_tests"),
+        ({"run_tests": {"retries": -1}}, "greater than or equal to 0"),
+        ({"run_tests": {"memory": "2Gi"}}, "memory"),
+        ({"run_tests": {"resources": {"mem": "much"}}}, "no quantity of memory"),
+    ],
+)
+def test_settings_of_a_stage_that_is_none_or_that_are_not_possible_are_refused(
+    settings: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(ValidationError, match=told):
+        AutoCoderAgent(model="openai/any", stage_settings=settings)
