@@ -1,0 +1,62 @@
+"""The agent's own call and the workflow decide alike, and so go the same way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import row_count_job as job
+from model_server import ModelServer
+
+from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
+from flyteplugins_codegen.flyte.workflow import generate
+
+PROMPT = "count the rows, by whichever way"
+SCRIPT = {
+    "SolutionReply": [job.solution(0), job.solution(1), job.solution(1), job.solution(1)],
+    "TestsReply": [job.TESTS],
+    "RepairReply": [job.repair(0, 2), {**job.repair(2, 3), "packages": ["humanize"]}],
+}
+
+
+def way_of(result: CodeGenEvalResult) -> list[tuple[object, ...]]:
+    return [
+        (
+            attempt.number,
+            attempt.action,
+            attempt.parent,
+            attempt.round_number,
+            attempt.blame,
+            attempt.blame_reason,
+            attempt.cause and attempt.cause.told,
+            attempt.candidate,
+        )
+        for attempt in result.attempt_history
+    ]
+
+
+def test_both_drivers_go_the_same_way_through_repairs_to_fresh_candidates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))  # flytekit's cache lies in the home folder
+    table = job.write_table(tmp_path / "table.csv", rows=3)
+    with ModelServer(SCRIPT) as server:
+        agent = AutoCoderAgent(model="openai/any", api_base=server.url, cache="disable")
+        direct = agent.generate(PROMPT, samples={"table": table}, outputs=job.OUTPUTS)
+        calls = len(server.calls)
+    with ModelServer(SCRIPT) as server:
+        result, _ = generate(
+            prompt=PROMPT,
+            model="openai/any",
+            api_base=server.url,
+            samples={"table": str(table)},
+            outputs=job.OUTPUTS,
+            cache="disable",
+            save_to=str(tmp_path / "kept"),
+        )
+        assert len(server.calls) == calls == 7
+    assert direct.success, direct.error
+    actions = [attempt.action for attempt in direct.attempt_history]
+    assert actions == ["first_draft", "repair", "repair", "fresh_draft", "fresh_draft", "fresh_draft"]
+    assert [attempt.parent for attempt in direct.attempt_history] == [None, 1, 2, None, None, None]
+    assert way_of(direct) == way_of(result)
