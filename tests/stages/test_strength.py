@@ -18,6 +18,7 @@ from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.strength import TestStrength
 from flyteplugins_codegen.stages.loop import Finish, next_action
+from flyteplugins_codegen.stages.strength import strength_of
 from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests
 
 # It fails for nothing that `main` might do.
@@ -131,6 +132,22 @@ def test_a_wrong_solution_is_no_success_by_tests_that_assert_nothing(table, chec
     result = generate(table, script, "nothing", calls=["SolutionReply", "TestsReply"], max_iterations=1)
     assert not result.success
     assert "no test asserts anything" in result.error
+
+
+@pytest.mark.parametrize(
+    ("tests", "settings", "share"),
+    [
+        (None, {}, None),
+        ("def test(:", {}, None),
+        ("def test_f():\n    f()\n", {}, 0.0),
+        ("def test_f():\n    assert f() == 1\n", {"sandbox": "none"}, None),
+        ("def test_f():\n    assert f() == 1\n", {"skip_tests": True}, None),
+        ("def test_f():\n    assert f() == 1\n", {}, None),  # the code has no place for a mistake
+    ],
+)
+def test_what_needs_no_mutant_to_be_told(tests, settings, share):
+    run = run_of(tests=tests, settings=settings)
+    assert strength_of(run, run.attempts[0]) == TestStrength(share=share)
 
 
 # --- the decision -----------------------------------------------------------------------------------------------------
