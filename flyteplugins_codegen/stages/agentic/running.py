@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,8 @@ from flyteplugins_codegen.stages.privacy import masked_failures, masker_for
 from flyteplugins_codegen.stages.test import judge_attempt
 
 _STREAM_CHARS: Final = 2_000
+_OUR_WORDS: Final = frozenset({"syntax_error", "timed_out", "out_of_memory", "output_limit"})
+_LINE: Final = re.compile(r'solution\.py"?(?::|, line )(\d+)')
 _NOT_SHOWN: Final = "(left out by privacy='profile')"
 
 
@@ -68,7 +72,7 @@ def run_scratch_tests(desk: Desk, session: AgentSession, path: str) -> str:
     run = desk.run.model_copy(update={"request": alone, "settings": settings})
     report = _masked(desk, _judge(desk, run, candidate, {}))
     printed = "\n".join(suite.output for suite in report.suites)
-    return f"{_told(report)}\n\nPrinted:\n{_streamed(desk, printed)}" if printed.strip() else _told(report)
+    return f"{_told(report)}\n\nPrinted:\n{shortened(printed, _STREAM_CHARS)}" if printed.strip() else _told(report)
 
 
 def run_on_sample(desk: Desk, session: AgentSession, values: Sequence[InputValue]) -> str:
@@ -114,7 +118,21 @@ def _judge(desk: Desk, run: Run, candidate: Candidate, samples: Mapping[str, Pat
 
 
 def _masked(desk: Desk, report: TestReport) -> TestReport:
-    return masked_failures(report, masker_for(desk.run.settings, desk.run.request), desk.samples)
+    masked = masked_failures(report, masker_for(desk.run.settings, desk.run.request), desk.samples)
+    if desk.run.settings.privacy != "profile":
+        return masked
+    return masked.model_copy(update={"runs": tuple(map(_without_words, masked.runs))})
+
+
+def _without_words(run: ScriptRun) -> ScriptRun:
+    """A run without what the program says: it may say any part of a sample in any form, which no mask finds."""
+    if run.cause is not None and run.cause.kind not in _OUR_WORDS:
+        lines = ", ".join(dict.fromkeys(_LINE.findall(run.cause.message)))
+        where = f" at solution.py, line {lines}" if lines else ""
+        kind = run.cause.subject if run.cause.subject in vars(builtins) else ""
+        cause = run.cause.model_copy(update={"subject": kind, "message": f"it failed{where} {_NOT_SHOWN}"})
+        run = run.model_copy(update={"cause": cause})
+    return run.model_copy(update={"stdout": "", "stderr": "", "variables": ""})
 
 
 def _told(report: TestReport) -> str:
@@ -150,14 +168,13 @@ def _run_text(desk: Desk, run: ScriptRun) -> str:
     ended = "ended well, every output there and of its type" if run.cause is None else run.cause.message
     printed, _, outputs = run.stdout.rpartition("\n# Outputs\n")
     parts = [f"The script {ended}."] if run.cause is None else [ended]
-    parts += [f"{name}:\n{_streamed(desk, text)}" for name, text in _streams(printed, run.stderr, outputs) if text]
+    if desk.run.settings.privacy == "profile":
+        parts.append(f"What it printed and left: {_NOT_SHOWN}")
+    parts += [
+        f"{name}:\n{shortened(text, _STREAM_CHARS)}" for name, text in _streams(printed, run.stderr, outputs) if text
+    ]
     return "\n\n".join(parts)
 
 
 def _streams(printed: str, stderr: str, outputs: str) -> list[tuple[str, str]]:
     return [("Its outputs", outputs.strip()), ("stdout", printed.strip()), ("stderr", stderr.strip())]
-
-
-def _streamed(desk: Desk, text: str) -> str:
-    """What a program printed. By `profile` nothing: it may print any part of a sample in any form."""
-    return _NOT_SHOWN if desk.run.settings.privacy == "profile" else shortened(text, _STREAM_CHARS)

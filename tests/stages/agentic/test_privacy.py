@@ -44,8 +44,8 @@ def staff(tmp_path: Path) -> Path:
 def spy(work, staff):
     """Has an agent read the sample, print it, leave it as an output, fail with it, and hand that in."""
 
-    def run(**settings):
-        failing = CODE.replace("FAULT", "raise ValueError(text)")
+    def run(fault="raise ValueError(text)", **settings):
+        failing = CODE.replace("FAULT", fault)
         return work(
             turn(("list", {}), ("read", {"path": "samples/staff"})),
             turn(write("solution.py", CODE.replace("FAULT", "pass")), ("run_on_sample", {}), ("run_tests", {})),
@@ -78,6 +78,14 @@ def test_by_profile_no_row_and_nothing_printed_is_told(spy):
     told = answers(server)
     assert "no row of it may be shown" in told[0][1]
     assert "left out by privacy='profile'" in told[1][1]
+
+
+@pytest.mark.parametrize("fault", ["raise ValueError(text[::-1])", "turned = text[::-1]; sys.exit(turned)"])
+def test_by_profile_a_failure_says_where_and_none_of_the_programs_words(spy, fault):
+    result, server = spy(fault, privacy="profile", private_rows=3)
+    assert result.success, result.output
+    assert not [value for value in PLANTED if value[::-1] in sent(server)]
+    assert "it failed" in answers(server)[2][1]
 
 
 def test_rows_are_told_as_they_are_where_the_user_says_so(spy):
