@@ -168,6 +168,22 @@ def test_a_registered_solution_is_found_with_its_provenance_and_runs_here_again(
     assert find_solutions(remote, domain="staging") == []
 
 
+def test_what_is_loaded_runs_isolated_whatever_its_registrant_chose(
+    result: CodeGenEvalResult, remote: FlyteRemote
+) -> None:
+    trusting = result.model_copy(update={"settings": result.settings.model_copy(update={"sandbox": "none"})})
+    assert load_solution(trusting.register(remote), remote).settings.sandbox == "auto"
+
+
+def test_a_source_of_another_version_of_the_package_is_told(
+    result: CodeGenEvalResult, remote: FlyteRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered = result.register(remote)
+    monkeypatch.setattr(CodeGenEvalResult, "model_validate_json", lambda _: int("no result"))
+    with pytest.raises(RequestError, match=r"was registered by version .* of this package, which wrote it otherwise"):
+        load_solution(registered, remote)
+
+
 def test_no_row_of_a_sample_and_no_conversation_is_registered(
     result: CodeGenEvalResult, admin: FlyteAdmin, remote: FlyteRemote
 ) -> None:

@@ -49,7 +49,8 @@ def load_solution(
 
     `solution` is what `register` or `find_solutions` returned, an id `project:domain:name:version`, `name@version`, or
     a name alone, which means the version registered last. The samples and the history of the run are not registered,
-    so that inputs have no defaults, and `calls` and `attempt_history` are empty. Also `await load_solution.aio(...)`.
+    so that inputs have no defaults, and `calls` and `attempt_history` are empty. It is code of whoever registered it,
+    and runs isolated here, whatever its own setting of `sandbox` was. Also `await load_solution.aio(...)`.
 
     Raises:
         RequestError: there is no such solution.
@@ -60,12 +61,14 @@ def load_solution(
     with readable_refusals(opened, f"loading {identifier.name!r}"):
         record = fetch_record(opened, identifier)
     try:
-        return CodeGenEvalResult.model_validate_json(record.source)
+        result = CodeGenEvalResult.model_validate_json(record.source)
     except ValueError as error:
         raise RequestError(
             f"solution {identifier.name!r}, version {identifier.version!r}, was registered by version "
             f"{record.provenance.package_version} of this package, which wrote it otherwise: {error}"
         ) from error
+    # Whoever may register there has no say in what isolates it here.
+    return result.model_copy(update={"settings": result.settings.model_copy(update={"sandbox": "auto"})})
 
 
 def _identifier(remote: FlyteRemote, solution: RegisteredSolution | str, place: Place) -> Identifier:
