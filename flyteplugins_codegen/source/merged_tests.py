@@ -21,6 +21,13 @@ def merge_tests(tests: str, added: str) -> str:
     (`run` is `run_2` then), wherever what is added speaks of it. A `main` guard and `from __future__` go, as they would
     stand in the middle.
     """
+    try:
+        return _merged(tests, added)
+    except RecursionError:
+        raise SyntaxError("the tests are nested too deeply to be put together") from None
+
+
+def _merged(tests: str, added: str) -> str:
     ours, theirs = parse_module(tests), parse_module(added)
     taken = {name for node in ours.body for name in _bound(node)}
     present = {ast.dump(node) for node in ours.body}

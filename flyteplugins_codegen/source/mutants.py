@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -42,11 +43,19 @@ def make_mutants(code: str, tests: Iterable[str] = (), *, most: int = MOST_MUTAN
     found = [
         (region.name, change)
         for region in reachable_regions(module, tests)
-        for change in find_changes(source, region.node)
+        for change in _changes_in(source, region.node)
     ]
     chosen = _spread(list(dict.fromkeys(found)), most)
     mutants = [_mutant(source, function, change) for function, change in chosen]
     return tuple(sorted(mutants, key=lambda mutant: (mutant.line, mutant.description)))
+
+
+def _changes_in(source: bytes, node: ast.AST) -> list[Change]:
+    """All changes of a function; none of one that is nested too deeply to be walked, such as a sum of 1,000 terms."""
+    try:
+        return list(find_changes(source, node))
+    except RecursionError:
+        return []
 
 
 def _spread(found: Sequence[tuple[str, Change]], most: int) -> list[tuple[str, Change]]:

@@ -191,6 +191,13 @@ def test_a_check_that_can_fail_is_seen_where_it_stands(body: str) -> None:
     assert asserts_something(f"def test_a():\n    {body}")
 
 
+def test_a_check_below_hundreds_of_branches_is_seen() -> None:
+    branches = "".join(f"    elif x == {number}:\n        pass\n" for number in range(700))
+    start = "def test_a():\n    if x:\n        pass\n"
+    assert asserts_something(f"{start}{branches}    else:\n        assert x\n")
+    assert not asserts_something(f"{start}{branches}")
+
+
 def test_a_check_of_a_helper_or_a_fixture_counts_where_it_is_asked_for() -> None:
     helper = "def check(x):\n    assert x == 1\n"
     assert asserts_something(f"{helper}def test_a():\n    check(f())\n")

@@ -171,6 +171,11 @@ def test_code_without_a_place_for_a_mistake_has_no_mutant():
     assert make_mutants("def f(a):\n    return a\n", ["f"]) == ()
 
 
+def test_a_function_that_is_nested_too_deeply_has_none_and_the_others_theirs():
+    code = f"def f(a):\n    return {' + '.join('a' * 900)}\n\ndef g(a):\n    return a - a\n"
+    assert [mutant.function for mutant in make_mutants(code, ["f, g"])] == ["g"]
+
+
 def test_code_that_is_not_python_is_refused():
     with pytest.raises(SyntaxError):
         make_mutants("def f(:", ["f"])

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
+from flyteplugins_codegen.source.declared_tests import parse_module
+
 FunctionNode: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -26,7 +28,7 @@ def reachable_regions(module: ast.Module, tests: Iterable[str]) -> tuple[Region,
     Where the tests mention none, those that `main` leads to.
     """
     regions = tuple(_regions(module.body))
-    named = set().union(*(_mentioned(ast.parse(source)) for source in tests))
+    named = set().union(*(_mentioned(parse_module(source)) for source in tests))
     reached = _closure(regions, named)
     return reached or _closure(regions, {"main"})
 
