@@ -75,6 +75,8 @@ SETTINGS = [
     "timeout_s",
     "env_vars",
     "secrets",
+    "pod",
+    "stage_settings",
     "cache",
     "sandbox",
     "record",
