@@ -11,20 +11,20 @@ from __future__ import annotations
 import os
 import warnings
 
+from flyteplugins_codegen.flyte.loop import advance, begin, take_stages
+from flyteplugins_codegen.flyte.preparing import configure, prepare
 from flyteplugins_codegen.flyte.registering import register_solution
 from flyteplugins_codegen.flyte.tasks import (
     build_environment,
-    configure,
     extract_context,
     finish,
     infer_schemas,
-    prepare,
     repair,
     run_tests,
     write_solution,
     write_tests,
 )
-from flyteplugins_codegen.flyte.workflow import advance, begin, generate, generate_with
+from flyteplugins_codegen.flyte.workflow import generate, generate_with
 from flyteplugins_codegen.terminal import install_progress
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "register_solution",
     "repair",
     "run_tests",
+    "take_stages",
     "write_solution",
     "write_tests",
 ]

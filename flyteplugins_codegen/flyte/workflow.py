@@ -1,174 +1,19 @@
-"""The whole way as a Flyte workflow: the same stages and decisions as `AutoCoderAgent.generate()`, each in its own pod.
-
-The loop is a `@dynamic` that asks `next_action` and calls itself with what the next stage made of the run: no pod waits
-while another works. All stages are nodes of dynamics, so that each has what the agent's `stage_settings` say of it.
-"""
+"""The whole way as a Flyte workflow: the stages and decisions of `AutoCoderAgent.generate()`, each in its own pod."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from flytekit import dynamic, workflow
+from flytekit import workflow
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
-from flyteplugins_codegen.flyte import rounds, strength, tasks
 from flyteplugins_codegen.flyte.launching import launchable
-from flyteplugins_codegen.flyte.nesting import short_working_directory
+from flyteplugins_codegen.flyte.loop import take_stages
+from flyteplugins_codegen.flyte.preparing import configure, prepare
 from flyteplugins_codegen.flyte.readable import readable_errors
-from flyteplugins_codegen.flyte.stage_pods import with_settings
-from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.rules import ValidateMode
 from flyteplugins_codegen.models.settings import Backend, CacheMode, SandboxKind
-from flyteplugins_codegen.stages.attempts import settle_certainties, with_calls
-from flyteplugins_codegen.stages.candidates.judging import with_judged
-from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts
-from flyteplugins_codegen.stages.fresh import with_fresh
-from flyteplugins_codegen.stages.loop import Finish, FreshDrafts, JudgeSideBySide, Repair, WorkAsAgent, first_drafts
-from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests
-
-
-class Judged(NamedTuple):
-    """A run at its end, and the files of what was said to models."""
-
-    state: RunState
-    conversation: list[FlyteFile]
-
-
-@dynamic
-@readable_errors
-def take_stages(
-    *, state: RunState, samples: dict[str, FlyteFile], save_to: str, allow_failure: bool, register: bool
-) -> Generated:
-    """All stages of a run whose request is checked."""
-    settings = state.run.settings.stage_settings
-    with short_working_directory():
-        context = with_settings(settings, "extract_context", tasks.extract_context(state=state, samples=samples))
-        inferred = with_settings(settings, "infer_schemas", tasks.infer_schemas(state=context, samples=samples))
-        written = with_settings(settings, "write_solution", tasks.write_solution(state=inferred.state))
-        written_tests = with_settings(settings, "write_tests", tasks.write_tests(state=inferred.state))
-        judged = begin(
-            state=inferred.state,
-            samples=samples,
-            solution=written.solution,
-            tests=written_tests.tests,
-            conversation=[part.conversation for part in (inferred, written, written_tests)],
-        )
-        finished = tasks.finish(
-            state=judged.state,
-            samples=samples,
-            conversation=judged.conversation,
-            save_to=save_to,
-            allow_failure=allow_failure,
-            register=register,
-        )
-        return Generated(*with_settings(settings, "finish", finished))
-
-
-@dynamic
-@readable_errors
-def begin(
-    state: RunState,
-    samples: dict[str, FlyteFile],
-    solution: SolutionDraft,
-    tests: TestsDraft,
-    conversation: list[FlyteFile],
-) -> Judged:
-    """Put the two drafts together as the first candidate, or ask for more first, and take the run to its end."""
-    count = first_drafts(state.run)
-    with short_working_directory():
-        if count == 1:
-            drafts = Drafts(solutions=(solution,), tests=tests)
-            return _take_next_step(state.with_run(with_drafts(state.run, drafts)), samples, conversation)
-        spent = state.with_run(with_calls(state.run, (*solution.calls, *tests.calls)))
-        others = rounds.map_others(spent, range(1, count))
-        return begin_with(
-            state=state, samples=samples, solution=solution, tests=tests, others=others, conversation=conversation
-        )
-
-
-@dynamic
-@readable_errors
-def begin_with(
-    *,
-    state: RunState,
-    samples: dict[str, FlyteFile],
-    solution: SolutionDraft,
-    tests: TestsDraft,
-    others: list[rounds.CandidateDraft],
-    conversation: list[FlyteFile],
-) -> Judged:
-    """Put all first drafts together as the first round, and take the run to its end."""
-    drafts = Drafts(solutions=(solution, *(other.draft for other in others)), tests=tests)
-    with short_working_directory():
-        said = [*conversation, *rounds.conversations(others)]
-        return _take_next_step(state.with_run(with_drafts(state.run, drafts)), samples, said)
-
-
-@dynamic
-@readable_errors
-def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[FlyteFile]) -> Judged:
-    """Take the run from where it stands to its end."""
-    with short_working_directory():
-        return _take_next_step(state, samples, conversation)
-
-
-@dynamic
-@readable_errors
-def advance_with_fresh(
-    state: RunState,
-    samples: dict[str, FlyteFile],
-    drafted: list[rounds.CandidateDraft],
-    conversation: list[FlyteFile],
-) -> Judged:
-    """Take the run to its end, with fresh drafts as its next round."""
-    fresh = with_fresh(state.run, [each.draft for each in drafted])
-    with short_working_directory():
-        said = [*conversation, *rounds.conversations(drafted)]
-        return _take_next_step(state.with_run(fresh.run), samples, said)
-
-
-@dynamic
-@readable_errors
-def advance_with_judged(
-    state: RunState, samples: dict[str, FlyteFile], judged: list[RunState], conversation: list[FlyteFile]
-) -> Judged:
-    """Take the run to its end, with what became of each candidate of the round."""
-    run = with_judged(state.run, [each.run for each in judged])
-    with short_working_directory():
-        return _take_next_step(state.with_run(run), samples, conversation)
-
-
-def _take_next_step(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
-    """The nodes of the next attempt and of all that comes after it; the last state itself where there is none."""
-    run, action = settle_certainties(state.run)  # no pod is needed for what is certain
-    state, settings = state.with_run(run), run.settings.stage_settings
-    match action:
-        case Finish():
-            return Judged(state, conversation)
-        case FreshDrafts():
-            drafted = rounds.map_fresh(state, samples, action.count)
-            return advance_with_fresh(state=state, samples=samples, drafted=drafted, conversation=conversation)
-        case JudgeSideBySide():
-            judged = rounds.map_judgements(state, samples)
-            return advance_with_judged(state=state, samples=samples, judged=judged, conversation=conversation)
-        case MeasureStrength():
-            measured = with_settings(settings, "measure_strength", strength.measure_strength(state=state))
-            return advance(state=measured, samples=samples, conversation=conversation)
-        case StrengthenTests():
-            state, said = with_settings(settings, "strengthen_tests", strength.strengthen_tests(state=state))
-            conversation = [*conversation, said]
-        case Repair():
-            state, said = with_settings(settings, "repair", tasks.repair(state=state, samples=samples))
-            conversation = [*conversation, said]
-        case WorkAsAgent():
-            state, said = with_settings(settings, "work_as_agent", tasks.work_as_agent(state=state, samples=samples))
-            conversation = [*conversation, said]
-    built = with_settings(settings, "build_environment", tasks.build_environment(state=state))
-    tested = with_settings(settings, "run_tests", tasks.run_tests(state=built, samples=samples))
-    return advance(state=tested, samples=samples, conversation=conversation)
 
 
 @launchable
@@ -208,7 +53,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         allow_failure: return the result of a run without success, too
         register: register the solution as a task in the control plane of flytekit's configuration
     """
-    state = tasks.prepare(
+    state = prepare(
         agent=agent,
         prompt=prompt,
         schema=schema,
@@ -316,7 +161,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         pod: the solution's pod on a cluster, a JSON object of runtime_class, labels, tmp_size
         stage_settings: stages' pods on a cluster, a JSON object of name to resources, retries, timeout_s, image, cache
     """
-    agent = tasks.configure(
+    agent = configure(
         model=model,
         name=name,
         api_key=api_key,

@@ -17,7 +17,7 @@ from judged import attempt, judged
 from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent
-from flyteplugins_codegen.flyte import workflow
+from flyteplugins_codegen.flyte import loop
 from flyteplugins_codegen.flyte.state import RunState
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Attempt, Run
@@ -103,12 +103,12 @@ def nodes_on_a_cluster(step: Any, *attempts: Attempt, **more: Any) -> dict[str, 
 
 def test_on_a_cluster_fresh_candidates_are_drafted_by_one_map_task() -> None:
     repairs = [judged(number, number, (), action="repair", parent=number - 1, round_number=number) for number in (2, 3)]
-    nodes = nodes_on_a_cluster(workflow.advance, judged(1, 1, ()), *repairs)
+    nodes = nodes_on_a_cluster(loop.advance, judged(1, 1, ()), *repairs)
     assert nodes.keys() == {"map_draft_anew", "advance_with_fresh"}
     assert nodes["map_draft_anew"].to_flyte_idl().array_node.parallelism == 4
 
 
 def test_on_a_cluster_candidates_are_built_by_one_map_task_and_run_by_another() -> None:
     drafts = [attempt(number, None, environment=None) for number in (1, 2, 3)]
-    nodes = nodes_on_a_cluster(workflow.advance_with_judged, *drafts, judged=[])
+    nodes = nodes_on_a_cluster(loop.advance_with_judged, *drafts, judged=[])
     assert nodes.keys() == {"map_build_environment", "map_run_tests", "advance_with_judged"}

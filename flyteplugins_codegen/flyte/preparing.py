@@ -1,0 +1,97 @@
+"""What comes before the stages, as Flyte tasks: settings as one value, and a request that is checked.
+
+JSON objects are declared as bare `dict`: flytekit sends those as JSON, and pickles the values of a `dict[str, Any]`.
+"""
+
+from __future__ import annotations
+
+from flytekit import task
+from flytekit.types.file import FlyteFile
+from pydantic import ValidationError
+
+from flyteplugins_codegen.agent import AutoCoderAgent
+from flyteplugins_codegen.errors import SettingsError
+from flyteplugins_codegen.flyte.caching import choose_salt, runs_locally
+from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.state import RunState
+from flyteplugins_codegen.models.profile import PrivacyMode
+from flyteplugins_codegen.models.rules import ValidateMode
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.settings import Backend, CacheMode, SandboxKind
+from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
+
+
+@task
+@readable_errors
+def configure(  # noqa: PLR0913 - a command line is flat: one option for each setting
+    *,
+    model: str,
+    name: str,
+    api_key: str,
+    api_base: str,
+    model_params: dict | None,
+    base_packages: list[str] | None,
+    image_config: dict | None,
+    max_iterations: int,
+    backend: Backend,
+    max_turns: int,
+    candidates: int | None,
+    budget: dict | None,
+    prices: dict | None,
+    max_sample_rows: int,
+    privacy: PrivacyMode,
+    private_columns: list[str] | None,
+    validation: ValidateMode,
+    skip_tests: bool,
+    min_test_strength: float,
+    timeout_s: float | None,
+    cache: CacheMode,
+    sandbox: SandboxKind,
+    record: str,
+    pod: dict | None,
+    stage_settings: dict | None,
+) -> AutoCoderAgent:
+    """The settings as one value. Raises SettingsError for one that is not possible."""
+    given = {field: value for field, value in locals().items() if value is not None and value != ""}
+    try:
+        return AutoCoderAgent.model_validate(given)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        where = ".".join(map(str, wrong["loc"]))
+        raise SettingsError(f"{where}={wrong['input']!r}: {wrong['msg']}") from error
+
+
+@task
+@readable_errors
+def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
+    *,
+    agent: AutoCoderAgent,
+    prompt: str,
+    schema: str,
+    constraints: list[str] | None,
+    samples: dict[str, FlyteFile],
+    inputs: dict[str, str] | None,
+    outputs: dict[str, str] | None,
+    examples: list[dict] | None,
+    tests: str,
+    schemas: dict | None,
+) -> RunState:
+    """Check the request. Never cached: it reads the samples' content, by which everything after it is kept."""
+    job = prepare_job(
+        JobArguments(
+            prompt=prompt,
+            schema_text=schema or None,
+            constraints=constraints,
+            samples=samples,
+            inputs=inputs,
+            outputs=outputs,
+            examples=examples,
+            tests=tests or None,
+            schemas=schemas,
+            skip_tests=agent.skip_tests,
+        )
+    )
+    run = Run(settings=agent.settings, request=job.request)
+    if runs_locally():
+        check_sandbox(run.settings.sandbox)
+    return RunState(run=run, salt=choose_salt(run))
