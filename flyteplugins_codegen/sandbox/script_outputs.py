@@ -21,7 +21,7 @@ from flyteplugins_codegen.sandbox.launcher import (
     missing_output,
     parse_output,
 )
-from flyteplugins_codegen.sandbox.output_digests import file_digests, folder_digest
+from flyteplugins_codegen.sandbox.output_digests import file_digests, folder_digests
 from flyteplugins_codegen.sandbox.outputs import Output
 
 _HEAD_CHARS: Final = 500
@@ -61,7 +61,7 @@ def summarise_outputs(outputs: Mapping[str, Output], declared: Mapping[str, Type
 
     Simple values are themselves; datetimes, timedeltas and non-finite floats are their text; a file is its size, its
     digests (`output_digests`) and, where it is text, its first 500 characters; a directory is the sizes of its files by
-    name, and the digest of all of them.
+    name, and the digests of all of them.
     """
     return {
         name: _summary(outputs[name], type_name)
@@ -95,7 +95,7 @@ def _summary(output: Output, type_name: TypeName) -> JsonValue:
     if type_name == "directory":
         listed = sorted(output.files.items())[:_FILES_LISTED]
         sizes: dict[str, JsonValue] = {name: path.stat().st_size for name, path in listed}
-        return {"files": sizes, "count": len(output.files), "sha256": folder_digest(output.files)}
+        return {"files": sizes, "count": len(output.files), **folder_digests(output.files)}
     if type_name == "file":
         return _file_summary(output)
     value = _value(output, type_name)

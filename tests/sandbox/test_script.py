@@ -15,7 +15,7 @@ from flyteplugins_codegen.models.report import Cause, ScriptRun
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.expectations import expect_outputs
 from flyteplugins_codegen.sandbox.opening import open_sandbox
-from flyteplugins_codegen.sandbox.output_digests import folder_digest
+from flyteplugins_codegen.sandbox.output_digests import folder_digests
 from flyteplugins_codegen.sandbox.outputs import Output
 from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
 from flyteplugins_codegen.sandbox.script_outputs import read_value
@@ -114,7 +114,7 @@ def test_outputs_are_told_as_small_values_and_can_be_read_as_their_types(sandbox
     file_summary = run.outputs.pop("f")
     assert run.outputs == {
         "n": 7, "x": 2.5, "y": "NaN", "b": True, "s": "hi", "t": "2024-01-31T06:00:00Z", "d": "1h30m0s",
-        "p": {"files": {"a.csv": 3}, "count": 1, "sha256": folder_digest(outputs["p"].files)},
+        "p": {"files": {"a.csv": 3}, "count": 1, **folder_digests(outputs["p"].files)},
     }  # fmt: skip
     assert isinstance(file_summary, dict)
     assert (file_summary["size_bytes"], file_summary["head"]) == (1000, "x" * 500)

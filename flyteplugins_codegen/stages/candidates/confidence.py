@@ -6,7 +6,7 @@ from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.report import SAMPLES_CASE, TestReport
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.stages.candidates.grouping import does_same
-from flyteplugins_codegen.stages.candidates.sameness import is_trusted
+from flyteplugins_codegen.stages.candidates.sameness import can_be_compared, is_trusted
 from flyteplugins_codegen.stages.lineage import lineage_of, repairs_of
 
 
@@ -44,11 +44,15 @@ def _voices(run: Run, chosen: Attempt, report: TestReport) -> Voices:
     # The same code may have been tried again with other packages, or with fewer tests than its rivals were.
     witness = next(attempt for attempt in lineage if _code(attempt) == _code(chosen) and is_trusted(attempt.report))
     rivals = [other for other in run.attempts if other.parent is None and other.number != lineage[0].number]
-    others = [does_same(witness, rival) for rival in rivals if is_trusted(rival.report)]
+    others = [does_same(witness, rival) for rival in rivals if _has_a_voice(rival, report)]
     return Voices(
         agreeing=_checks_of_the_user(report) + _blind_suite(run, chosen, report) + sum(others),
         dissenting=repairs_of(lineage) + len(others) - sum(others),
     )
+
+
+def _has_a_voice(rival: Attempt, report: TestReport) -> bool:
+    return rival.report is not None and is_trusted(rival.report) and can_be_compared(rival.report, report)
 
 
 def _code(attempt: Attempt) -> str:

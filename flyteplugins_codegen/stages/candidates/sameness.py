@@ -21,7 +21,10 @@ def is_trusted(report: TestReport | None) -> bool:
 
 
 def same_outputs(one: TestReport, other: TestReport) -> bool:
-    """Whether every run of the script left the same outputs: floats within a tolerance, files by what they read as."""
+    """Whether every run of the script left the same outputs: floats within a tolerance, files by what they read as.
+
+    What cannot be told does not count: see `can_be_compared`.
+    """
     return differing_run(one, other) is None
 
 
@@ -35,7 +38,18 @@ def differing_run(one: TestReport, other: TestReport) -> tuple[ScriptRun, Script
 def differing_output(one: ScriptRun, other: ScriptRun) -> str | None:
     """The name of the first output that is not the same in two runs."""
     names = dict.fromkeys([*one.outputs, *other.outputs])
-    return next((name for name in names if not _same(one.outputs.get(name), other.outputs.get(name))), None)
+    return next((name for name in names if _are_same(one.outputs.get(name), other.outputs.get(name)) is False), None)
+
+
+def can_be_compared(one: TestReport, other: TestReport) -> bool:
+    """Whether any output of two candidates says anything of whether they did the same."""
+    others = {run.case: run for run in other.runs}
+    return any(
+        _are_same(value, others[run.case].outputs.get(name)) is not None
+        for run in one.runs
+        if run.case in others
+        for name, value in run.outputs.items()
+    )
 
 
 def passed_tests(report: TestReport) -> tuple[str, ...]:
@@ -66,10 +80,13 @@ def _generated(report: TestReport) -> Iterator[SuiteReport]:
     return (suite for suite in report.suites if suite.origin == "generated")
 
 
-def _same(one: JsonValue, other: JsonValue) -> bool:
+def _are_same(one: JsonValue, other: JsonValue) -> bool | None:
+    """None of files that are no text and have other bytes: a picture or a workbook may be the same all the same."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        digests = ("sha256", "text_sha256")
-        return any(one.get(name) is not None and one.get(name) == other.get(name) for name in digests)
+        if "text_sha256" in one and "text_sha256" in other:
+            return one["text_sha256"] == other["text_sha256"]
+        is_binary = "text_sha256" not in one and "text_sha256" not in other
+        return True if one.get("sha256") == other.get("sha256") else None if is_binary else False
     if isinstance(one, float) and isinstance(other, float):
         return math.isclose(one, other, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
     return type(one) is type(other) and one == other

@@ -42,6 +42,13 @@ def test_a_draft_that_fails_what_the_user_gave_has_no_voice():
     assert confidence(judged(1, 1), crashed(2)) == confidence(judged(1, 1))
 
 
+def test_a_draft_whose_outputs_cannot_be_compared_has_no_voice():
+    pictures = [judged(number, {"size_bytes": 9, "sha256": str(number)}) for number in (1, 2, 3)]
+    assert confidence(*pictures) == confidence(judged(1, 1))
+    same = [judged(number, {"size_bytes": 9, "sha256": "1"}) for number in (1, 2, 3)]
+    assert confidence(*same) == pytest.approx(4 / 5)
+
+
 def test_nothing_is_said_of_a_draft_that_only_ran_on_the_samples():
     assert confidence(attempt(1, TestReport(runs=(ran(total=1),)))) is None
 

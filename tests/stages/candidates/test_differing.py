@@ -60,7 +60,7 @@ def test_of_files_that_differ_beyond_what_is_kept_of_them_sizes_and_digests_are_
 
 
 def test_a_folder_is_told_by_its_files():
-    one, other = ({"files": {"a": size}, "count": 1, "sha256": str(size)} for size in (1, 2))
+    one, other = ({"files": {"a": n}, "count": 1, "sha256": str(n), "text_sha256": str(n)} for n in (1, 2))
     assert told(judged(1, one), judged(2, other))[0] == ((1,), 'total = a folder of 1 files, {"a": 1}')
 
 
