@@ -14,6 +14,7 @@ from flytekit import task, workflow
 from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
 from model_server import ModelServer
+from storied_run import told_run
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.errors import (
@@ -26,6 +27,7 @@ from flyteplugins_codegen.errors import (
 from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
 from flyteplugins_codegen.models.resources import Resources
 from flyteplugins_codegen.models.settings import SecretReference
+from flyteplugins_codegen.stages.loop import Driven, Finish
 
 CODE = textwrap.dedent(
     """
@@ -287,3 +289,12 @@ def test_a_notebook_shows_the_page_of_the_folder_in_a_frame(result, tmp_path):
     assert html.unescape(shown.partition('srcdoc="')[2].rpartition('" style=')[0]) == page
     assert "rain.txt" in page
     assert "pyflyte run task.py rain_maker --rain FILE --name STR" in page
+
+
+def test_the_page_tells_all_of_the_run_that_a_result_is_made_from(monkeypatch):
+    run, shown = told_run().run, []
+    monkeypatch.setattr("flyteplugins_codegen.result.render_page", lambda told: shown.append(told) or "")
+    driven = Driven(run=run, finish=Finish(success=True, reason="attempt 3 passed"), calls=run.calls)
+    CodeGenEvalResult.from_run(driven, {"sales": "sales.csv"})._repr_html_()
+    assert shown[0].run == run
+    assert (shown[0].chosen, shown[0].error, shown[0].task_name) == (3, None, "revenue")
