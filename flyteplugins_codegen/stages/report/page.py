@@ -94,7 +94,7 @@ def _tiles(told: Told) -> Iterator[tuple[str, str]]:
     tokens = sum(call.usage.input_tokens + call.usage.output_tokens for call in run.calls)
     yield "tokens", f"{tokens:,}"
     yield "cost", dollars(total_cost_usd(run.calls))
-    yield "waited for models", seconds(sum(call.wall_s for call in run.calls if not call.is_reused))
+    yield "model time", seconds(sum(call.wall_s for call in run.calls if not call.is_reused))
 
 
 def _sections(told: Told) -> Iterator[tuple[str, str]]:
