@@ -92,26 +92,29 @@ def test_what_an_environment_lacks_is_added_without_a_model_and_a_mistake_is_rep
     assert len(result.conversation_history) > 3
 
 
-def test_an_exhausted_run_fails_with_one_message_and_each_pod_has_what_the_settings_say(
+def test_candidates_are_drafted_and_judged_side_by_side_by_map_tasks_and_pods_have_what_the_settings_say(
     walk: Walk, tmp_path: Path
 ) -> None:
-    settings = {
-        "run_tests": {"resources": {"cpu": "3", "mem": "4Gi"}, "timeout_s": 90, "retries": 5, "image": "gpu:1"},
-        "write_tests": {"cache": False},
-    }
-    script = {"SolutionReply": [job.solution(0)], "TestsReply": [job.TESTS]}
-    with ModelServer(script) as server, pytest.raises(NodeFailedError, match="no success after 1 attempt") as failed:
-        generated(walk, server, tmp_path, max_iterations=1, stage_settings=settings)
-    assert walk.order == [*BEFORE, "begin", *JUDGING, "finish"]
+    """The run is exhausted by its two candidates, and fails with one message."""
+    stage = {"resources": {"cpu": "3", "mem": "4Gi"}, "timeout_s": 90, "retries": 5, "image": "gpu:1"}
+    settings = {"run_tests": stage, "write_solution": stage, "write_tests": {"cache": False}}
+    script = {"SolutionReply": [job.solution(0), job.solution(2)], "TestsReply": [job.TESTS]}
+    with ModelServer(script) as server, pytest.raises(NodeFailedError, match="no success after 2 attempts") as failed:
+        generated(walk, server, tmp_path, max_iterations=2, candidates=2, stage_settings=settings)
     assert not failed.value.is_recoverable
+    judged = ["build_environment", "build_environment", "run_tests", "run_tests", "advance_with_judged", "finish"]
+    assert walk.order == [*BEFORE, "begin", "write_another", "begin_with", *judged]
+
     started = {pod.task: pod for pod in walk.pods}
-    node = started["run_tests"].node
-    assert [entry.value for entry in node.task_node.overrides.resources.limits] == ["3", "4Gi"]
-    assert node.task_node.overrides.resources.requests == node.task_node.overrides.resources.limits
-    assert node.task_node.overrides.container_image == "gpu:1"
-    assert (node.metadata.timeout.seconds, node.metadata.retries.retries) == (90, 5)
-    assert started["write_tests"].node.metadata.cacheable is False
+    for name in ("write_solution", "write_another", "run_tests"):
+        node = started[name].node
+        overrides = node.task_node.overrides
+        assert [entry.value for entry in overrides.resources.limits] == ["3", "4Gi"], name
+        assert overrides.resources.requests == overrides.resources.limits
+        assert overrides.container_image == "gpu:1"
+        assert (node.metadata.timeout.seconds, node.metadata.retries.retries) == (90, 5)
     assert started["write_tests"].node.metadata.HasField("cacheable")
+    assert not started["write_tests"].node.metadata.cacheable
     left = started["build_environment"]
     assert not left.node.task_node.overrides.resources.limits
     assert left.template.container.resources.limits

@@ -211,8 +211,9 @@ def read(path: Path, kind: Any) -> Any:
 
 
 def short_name(template: TaskTemplate) -> str:
-    """`run_tests` of `flyteplugins_codegen.flyte.tasks.run_tests`."""
-    return template.id.name.rpartition(".")[2]
+    """`run_tests` of `flyteplugins_codegen.flyte.tasks.run_tests`, and of a map task over it."""
+    name = template.id.name.rpartition(".")[2]
+    return name.removeprefix("map_").rpartition("_")[0] if name.endswith("-arraynode") else name
 
 
 def start_process(command: list[str], variables: Mapping[str, str]) -> tuple[int, str]:
