@@ -13,7 +13,7 @@ PYTEST := PYTHONPATH=tests/support $(BIN)/python -m pytest -n 2 --dist loadfile 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint typecheck bench eval-implement docs recordings clean
+.PHONY: help setup demo test lint typecheck bench eval-implement eval-repair docs recordings clean
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -45,9 +45,13 @@ docs: $(VENV)/.installed-dev ## Build the documents into build/site, every link 
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@echo 'Open build/site/index.html'
 
+eval-repair: $(VENV)/.installed-dev ## Repair forty seeded bugs: which causes in how many calls; recorded replies without ARGS
+	@$(BIN)/python -m benchmarks.repair.run $(ARGS)
+
 recordings: $(VENV)/.installed-dev ## Rewrite the recorded model replies of the demo and the tests
 	@PYTHONPATH=. $(BIN)/python tests/support/record_weather.py
 	@PYTHONPATH=. $(BIN)/python tests/support/record_implement.py
+	@PYTHONPATH=. $(BIN)/python tests/support/record_repair.py
 
 clean: ## Remove .venv, the benchmark's environments and every cache of the tools
 	@rm -rf $(VENV) benchmarks/.peer .mypy_cache .pytest_cache .ruff_cache .hypothesis

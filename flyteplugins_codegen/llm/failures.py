@@ -16,6 +16,7 @@ FAILURE_CHARS: Final = FAILURE_TOKENS * _CHARACTERS_A_TOKEN
 _STDERR_CHARS: Final = 800
 _LINE_CHARS: Final = 160
 _MOST_TRIED: Final = 4
+_MARKS: Final = re.compile(r"\s+[~^]+$")
 _OWN_FILE: Final = re.compile(r'[/"](?:test_)?solution\.py"')
 
 
@@ -106,14 +107,14 @@ def _variables(told: str) -> str:
 
 
 def _own_frames(text: str) -> str:
-    """A traceback without the frames of libraries."""
-    kept, is_own = [], True
+    """A traceback without the frames of libraries, and without marks below the lines: each Python marks otherwise."""
+    kept, is_own, is_frame = [], True, False
     for line in text.splitlines():
         if line.startswith('  File "'):
-            is_own = bool(_OWN_FILE.search(line))
+            is_own, is_frame = bool(_OWN_FILE.search(line)), True
         elif not line.startswith(" "):
-            is_own = True
-        if is_own:
+            is_own, is_frame = True, False
+        if is_own and not (is_frame and _MARKS.match(line)):
             kept.append(line)
     return "\n".join(kept)
 

@@ -78,7 +78,7 @@ def test_what_passed_is_not_told_and_what_failed_is_told_once():
 def test_frames_of_libraries_are_left_out_of_a_traceback():
     message = (
         "the script ended with exit status 1\nTraceback (most recent call last):\n"
-        '  File "/app/solution.py", line 9, in main\n    read(path)\n'
+        '  File "/app/solution.py", line 9, in main\n    read(path)\n    ~~~~^^^^^^\n'
         '  File ".../site-packages/pandas/io/parsers.py", line 1026, in read_csv\n    return _read(path)\n'
         "ValueError: no columns"
     )

@@ -1,0 +1,1 @@
+"""Which seeded bugs are repaired, and in how many model calls."""
