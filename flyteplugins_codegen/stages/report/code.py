@@ -11,8 +11,9 @@ from flyteplugins_codegen.models.candidate import Candidate
 from flyteplugins_codegen.sandbox.failure_text import shortened
 from flyteplugins_codegen.stages.report.markup import fitting, text
 
-_MOST_COLOURED_CHARS: Final = 60_000
-_MOST_CHARS: Final = 150_000
+_MOST_CHARS: Final = 60_000
+_MOST_SHOWN_CHARS: Final = 200_000
+_MOST_NUMBERED_LINES: Final = 4_000
 _MOST_COMPARED_CHARS: Final = 60_000
 # Classes of the style sheet by the beginning of Pygments' names of tokens; the first that fits.
 _CLASSES: Final = (
@@ -29,14 +30,19 @@ _CLASSES: Final = (
 
 
 def python_code(code: str) -> str:
-    """A Python file with its lines numbered; one too long to colour is shown plain, one too long to show shortened."""
+    """A Python file with its lines numbered. What takes too much room is shown plain, what is too long shortened."""
     code = shortened(code.rstrip("\n"), _MOST_CHARS)
-    numbers = "\n".join(str(number) for number in range(1, code.count("\n") + 2))
-    lines = "".join(_spans(code)) if len(code) <= _MOST_COLOURED_CHARS else text(code)
-    return (
-        f'<div class="code" tabindex="0"><pre class="numbers" aria-hidden="true">{numbers}</pre>'
-        f"<pre><code>{lines}</code></pre></div>"
-    )
+    coloured = "".join(_spans(code))
+    lines = coloured if len(coloured) <= _MOST_SHOWN_CHARS else fitting(code, _MOST_SHOWN_CHARS)
+    return f'<div class="code" tabindex="0">{_numbers(code)}<pre><code>{lines}</code></pre></div>'
+
+
+def _numbers(code: str) -> str:
+    last = code.count("\n") + 1
+    if last > _MOST_NUMBERED_LINES:
+        return ""
+    numbers = "\n".join(str(number) for number in range(1, last + 1))
+    return f'<pre class="numbers" aria-hidden="true">{numbers}</pre>'
 
 
 def shell_code(commands: str) -> str:

@@ -32,7 +32,10 @@ def render_environment(lock: EnvironmentLock, image: str | None) -> str:
     if not pins:
         return f"<p>The standard library alone.</p>{about}"
     asked = {re.split(r"[^A-Za-z0-9._-]", name, maxsplit=1)[0].lower() for name in lock.packages}
-    rows = [(_name(name, name.lower() in asked), text(version), _size(sizes.get(name))) for name, version in pins]
+    rows = [
+        (_name(name, is_asked_for=name.lower() in asked), text(version), _size(sizes.get(name)))
+        for name, version in pins
+    ]
     return about + table(("distribution", "version", "installed"), rows)
 
 
@@ -43,7 +46,7 @@ def _sizes(lock: EnvironmentLock) -> dict[str, int]:
         return {}
 
 
-def _name(name: str, is_asked_for: bool) -> str:  # noqa: FBT001 - private, one caller
+def _name(name: str, *, is_asked_for: bool) -> str:
     return f"<b>{text(name)}</b>" if is_asked_for else text(name)
 
 

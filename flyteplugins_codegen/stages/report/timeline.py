@@ -14,7 +14,7 @@ from flyteplugins_codegen.stages.report.markup import Room, badge, facts, fittin
 from flyteplugins_codegen.stages.report.trust import told_strength
 
 # A page of fifty attempts stays below two megabytes, whatever they wrote: each has the most room that it fits into.
-_ALL_STEPS_CHARS: Final = 1_200_000
+_ALL_STEPS_CHARS: Final = 900_000
 _ROOMS: Final = (Room(4_000, 60), Room(1_200, 24), Room(400, 8), Room(80, 2))
 _TOO_LONG: Final = "<p>Too long to be shown here; <code>result.json</code> has it.</p>"
 

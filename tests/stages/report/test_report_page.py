@@ -82,18 +82,21 @@ def test_what_is_not_known_is_not_told_as_nothing() -> None:
     assert "$0" not in page
 
 
-@pytest.mark.parametrize("filler", ["line of a log\n", "<&>\"'", "x"])
+@pytest.mark.parametrize("filler", ["line of a log\n", "<&>\"'", "1+", "\n"])
 def test_a_page_of_fifty_attempts_with_long_outputs_stays_below_two_megabytes(filler: str) -> None:
     text = filler * (100_000 // len(filler))
     cause = Cause(kind="exception", message=text)
     test = TestOutcome(name=text, outcome="failed", message=text, traceback=text)
     suite = SuiteReport(origin="generated", expected=("t",) * 100, tests=(test,) * 100, cause=cause, output=text)
-    run = ScriptRun(case="samples", status="exited", stdout=text, stderr=text, cause=cause, outputs={"a": text})
-    report = TestReport(runs=(run,) * 30, suites=(suite, suite))
+    ran = ScriptRun(case="samples", status="exited", stdout=text, stderr=text, cause=cause, outputs={"a": text})
+    report = TestReport(runs=(ran,) * 30, suites=(suite, suite))
     told = told_run()
     first = told.run.attempts[0]
     attempts = tuple(_attempt(first, number, f"{text}{number}\n" * 2, report) for number in range(1, 51))
-    page = render_page(told.model_copy(update={"run": told.run.model_copy(update={"attempts": attempts})}))
+    request = told.run.request.model_copy(update={"prompt": text, "tests": text, "schema_text": text})
+    context = told.run.context.model_copy(update={"text": text})
+    run = told.run.model_copy(update={"attempts": attempts, "request": request, "context": context})
+    page = render_page(told.model_copy(update={"run": run}))
     assert len(page.encode()) < 2_000_000
 
 
