@@ -26,7 +26,7 @@ class ValueTransformer(PydanticTransformer):
         TypeTransformer.__init__(self, "Codegen value", Value, enable_type_assertions=False)
 
     def get_literal_type(self, t: type[Value]) -> LiteralType:
-        """A struct with the model's JSON schema."""
+        """A struct by the name of its model, with the simple fields that a promise can give."""
         return _literal_type(t)
 
 
@@ -35,7 +35,9 @@ def _literal_type(model: type[Value]) -> LiteralType:
     simple = {name: field.annotation for name, field in model.model_fields.items() if field.annotation in _SIMPLE}
     return LiteralType(
         simple=SimpleType.STRUCT,
-        metadata=model.model_json_schema(),
+        # The whole JSON schema would stand in every interface and every spec of the loop's dynamics, some 45 kB each
+        # time, where a cluster reads 2 MB; and in `--help`. Nothing on a cluster needs it: we validate.
+        metadata={"title": model.__name__, "type": "object"},
         structure=TypeStructure(
             tag="", dataclass_type={name: TypeEngine.to_literal_type(kind) for name, kind in simple.items()}
         ),

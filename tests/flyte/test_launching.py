@@ -14,6 +14,8 @@ from model_server import ModelServer
 
 from flyteplugins_codegen import load_solution
 from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.flyte.registering import register_solution
+from flyteplugins_codegen.flyte.tasks import finish, run_tests
 from flyteplugins_codegen.flyte.workflow import generate
 
 ROOT = Path(__file__).parents[2]
@@ -54,6 +56,13 @@ def test_help_says_each_thing_once() -> None:
     assert "Turn a prompt and sample data into tested code" in generate.__doc__
     assert "Args:" not in generate.__doc__
     assert generate.interface.inputs["prompt"].description == "the job in words"
+
+
+@pytest.mark.parametrize("entity", [run_tests, finish, register_solution])
+def test_a_value_of_ours_takes_few_words_in_help_and_specs(entity: Any) -> None:
+    variables = [*entity.interface.inputs.values(), *entity.interface.outputs.values()]
+    assert all(len(variable.type.to_flyte_idl().SerializeToString()) < 1_500 for variable in variables)
+    assert variables[0].type.metadata["title"] in {"RunState", "CodeGenEvalResult"}
 
 
 def test_a_wrong_option_ends_in_one_line_and_the_logging_level_shows_where(pyflyte: Any) -> None:
