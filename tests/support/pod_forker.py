@@ -11,9 +11,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from propeller import StartPod
 
@@ -46,9 +48,11 @@ def main() -> None:
     import duckdb  # noqa: F401 - as below
     import openai  # noqa: F401 - as below
     from flytekit.bin import entrypoint
+    from flytekit.core.type_engine import TypeEngine
 
     import flyteplugins_codegen.flyte.workflow  # noqa: F401 - what the children have in memory
 
+    TypeEngine.lazy_import_transformers()
     programs = {"pyflyte-execute": entrypoint.execute_task_cmd, "pyflyte-map-execute": entrypoint.map_execute_task_cmd}
     for line in sys.stdin:
         command, variables, said = json.loads(line)
@@ -59,10 +63,23 @@ def main() -> None:
             os.dup2(output, 1)
             os.dup2(output, 2)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-            programs[command[0]].main(command[1:])
+            os._exit(_status_of(programs[command[0]], command[1:]))  # to take the memory apart costs more than a task
         _, status = os.waitpid(child, 0)
         sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
         sys.stdout.flush()
+
+
+def _status_of(program: Any, arguments: list[str]) -> int:
+    try:
+        program.main(arguments)
+    except SystemExit as end:
+        return int(end.code or 0)
+    except BaseException:  # noqa: BLE001 - the end of a process, told by its status
+        traceback.print_exc()
+        return 1
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
 
 
 if __name__ == "__main__":
