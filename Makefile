@@ -53,8 +53,8 @@ recordings: $(VENV)/.installed-dev ## Rewrite the recorded model replies of the 
 	@PYTHONPATH=. $(BIN)/python tests/support/record_implement.py
 	@PYTHONPATH=. $(BIN)/python tests/support/record_repair.py
 
-clean: ## Remove .venv, the benchmark's environments and every cache of the tools
-	@rm -rf $(VENV) benchmarks/.peer .mypy_cache .pytest_cache .ruff_cache .hypothesis
+clean: ## Remove .venv, the benchmark's environments, the built documents and every cache of the tools
+	@rm -rf $(VENV) benchmarks/.peer build/site .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(VENV)/.installed: pyproject.toml | $(BIN)/uv
 	@echo 'Installing the package into $(VENV); once, and again when pyproject.toml changes'
