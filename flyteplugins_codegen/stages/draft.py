@@ -140,8 +140,9 @@ async def write_drafts(run: Run, account: Account, count: int = 1) -> Drafts:
     It is raised once all calls have ended, so that no reply is paid for in vain.
     """
     write = write_solution if count == 1 else try_solution
-    drafting = [write(run, account, place) for place in range(count)]
-    made = await asyncio.gather(*drafting, write_tests(run, account), return_exceptions=True)
+    first, *others = (write(run, account, place) for place in range(count))
+    # The tests' author comes second: with a budget for two calls, one solution can be judged, and two could not.
+    made = await asyncio.gather(first, write_tests(run, account), *others, return_exceptions=True)
     for error in made:
         if isinstance(error, BaseException):
             raise with_calls_of(error, made)

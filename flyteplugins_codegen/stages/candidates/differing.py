@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Sequence
 from itertools import zip_longest
@@ -14,6 +13,7 @@ from flyteplugins_codegen.models.report import SAMPLES_CASE, ScriptRun, TestOutc
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.sandbox.failure_text import shortened
+from flyteplugins_codegen.source.test_functions import find_test_functions, function_of, source_of
 from flyteplugins_codegen.stages.candidates.sameness import differing_output, differing_run
 
 _ANSWER_CHARS = 300
@@ -98,7 +98,5 @@ def _told_outcome(test: TestOutcome | None) -> str:
 
 def _source_of(tests: str, name: str) -> str:
     """The text of the test's function, by the name that pytest gives it."""
-    function = name.rpartition("::")[2].partition("[")[0]
-    functions = ast.FunctionDef | ast.AsyncFunctionDef
-    nodes = [node for node in ast.walk(ast.parse(tests)) if isinstance(node, functions) and node.name == function]
-    return (ast.get_source_segment(tests, nodes[0]) or name) if nodes else name
+    functions = [each for each in find_test_functions(tests) if each.name == function_of(name)]
+    return source_of(tests, functions[0]).strip() if functions else name

@@ -123,6 +123,16 @@ def test_a_budget_bounds_the_candidates_that_are_asked_for_at_first(table):
     assert result.attempts == 2
 
 
+def test_a_budget_of_tokens_for_two_calls_gets_a_solution_and_its_tests(table):
+    reply = {"input_tokens": 1000, "output_tokens": 100}
+    script = {"SolutionReply": [Reply(job.solution(1), **reply)], "TestsReply": [Reply(job.TESTS, **reply)]}
+    with ModelServer(script) as server:
+        result = generate(server, table, candidates=4, budget=Budget(max_tokens=2_400))
+        assert len(server.calls) == 2
+    assert result.success, result.error
+    assert result.attempts == 1
+
+
 def test_every_candidate_is_an_iteration(table):
     with ModelServer({"SolutionReply": solutions(0, 2), "TestsReply": [job.TESTS]}) as server:
         result = generate(server, table, candidates=4, max_iterations=2)
