@@ -11,7 +11,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from types import FrameType, TracebackType
     from typing import Any, Final
 
@@ -19,7 +19,9 @@ MARK: Final = "variables when it failed: "
 MAX_VARIABLES: Final = 8
 MAX_FRAMES: Final = 3
 MAX_VALUE_CHARS: Final = 120
+_MAX_TEXT_CHARS: Final = 80
 _MAX_ITEMS: Final = 5
+_MAX_ITEMS_CHARS: Final = 100
 _MAX_DEPTH: Final = 2
 _MAX_INT_BITS: Final = 1_000
 _TEXTS: Final = (str, bytes)
@@ -35,7 +37,7 @@ def variables_of(error: BaseException, file_name: str = "solution.py") -> str:
     lines: list[str] = []
     left = MAX_VARIABLES
     for frame, line_number in _frames(error.__traceback__, file_name):
-        shown = [f"{name} = {_shortened(_shown(value))}" for name, value in _variables(frame)[:left]]
+        shown = [f"{name} = {_shown(value)}" for name, value in _variables(frame)[:left]]
         left -= len(shown)
         if shown:
             lines.append(f"in {frame.f_code.co_name}, line {line_number}: {'; '.join(shown)}")
@@ -65,9 +67,11 @@ def _variables(frame: FrameType) -> list[tuple[str, Any]]:
 
 def _shown(value: Any, depth: int = 0) -> str:
     try:
-        return _text(value, depth)
+        text = _text(value, depth)
     except BaseException:  # noqa: BLE001  -- a library's text of a value that a solution has broken
-        return f"<{type(value).__name__}>"
+        text = ""
+    # Never cut: whoever masks what is private looks for whole values.
+    return text if text and len(text) <= MAX_VALUE_CHARS else f"<{type(value).__name__}>"
 
 
 def _text(value: Any, depth: int) -> str:
@@ -82,33 +86,44 @@ def _text(value: Any, depth: int) -> str:
 
 
 def _single(value: Any, kind: type) -> str:
-    if kind in _TEXTS:
-        return repr(value[:MAX_VALUE_CHARS]) + ("..." if len(value) > MAX_VALUE_CHARS else "")
+    if kind in _TEXTS and len(value) > _MAX_TEXT_CHARS:
+        return _start(value, kind)
     if kind is int and value.bit_length() > _MAX_INT_BITS:
         return f"<int of {value.bit_length()} bits>"
-    if kind in _PLAIN:
+    if kind in _PLAIN or kind in _TEXTS:
         return repr(value)
-    if kind.__module__.partition(".")[0] in _LIBRARIES:
-        return " ".join(repr(value).split())
-    return f"<{kind.__name__}>"
+    return _of_library(value, kind) if kind.__module__.partition(".")[0] in _LIBRARIES else ""
+
+
+def _start(value: Any, kind: type) -> str:
+    """The start of a long text up to a separator, so that what a table's text holds is there whole or not at all."""
+    start = value[:_MAX_TEXT_CHARS]
+    separators = ",;|\t\n" if kind is str else (b",", b";", b"|", b"\t", b"\n")
+    end = max(start.rfind(each) for each in separators)
+    return f"{start[:end]!r}... {len(value)} in all" if end > 0 else f"<{kind.__name__} of {len(value)}>"
+
+
+def _of_library(value: Any, kind: type) -> str:
+    text = " ".join(repr(value).split())
+    if len(text) <= MAX_VALUE_CHARS or not hasattr(value, "shape"):
+        return text
+    columns = f", columns {list(value.columns)}" if hasattr(value, "columns") else ""
+    told = f"<{kind.__name__} of shape {value.shape}"
+    return f"{told}{columns}>" if len(told) + len(columns) < MAX_VALUE_CHARS else f"{told}>"
 
 
 def _items(items: Iterable[str], count: int, depth: int) -> str:
+    """The first few, each whole, as far as there is room."""
     if count and depth >= _MAX_DEPTH:
         return "..."
-    shown = ", ".join(_first(items))
-    return f"{shown}, ... {count} in all" if count > _MAX_ITEMS else shown
-
-
-def _first(items: Iterable[str]) -> Iterator[str]:
-    for number, item in enumerate(items):
-        if number == _MAX_ITEMS:
-            return
-        yield item
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= MAX_VALUE_CHARS else f"{text[:MAX_VALUE_CHARS]}..."
+    shown: list[str] = []
+    room = _MAX_ITEMS_CHARS >> depth
+    for item in items:
+        room -= len(item) + 2
+        if room < 0 or len(shown) == _MAX_ITEMS:
+            return ", ".join([*shown, f"... {count} in all"])
+        shown.append(item)
+    return ", ".join(shown)
 
 
 def _tell(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
