@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
@@ -44,10 +45,11 @@ def _blocks(column: ColumnProfile) -> str:
     """A histogram of unequal bins: each block has the same area where it is wide enough to be seen."""
     edges = [_number(value) for value in (column.minimum, *(column.quartiles or ()), column.maximum)]
     known = [edge for edge in edges if edge is not None]
-    if len(known) < len(edges) or not known[0] < known[-1]:
+    if len(known) < len(edges) or known != sorted(known) or not 0 < known[-1] - known[0] < math.inf:
         return ""
-    scale = _WIDTH / (known[-1] - known[0])
-    spans = [(scale * (low - known[0]), scale * (high - low)) for low, high in pairwise(known)]
+    span = known[-1] - known[0]
+    shares = [((low - known[0]) / span, (high - low) / span) for low, high in pairwise(known)]
+    spans = [(_WIDTH * left, _WIDTH * width) for left, width in shares]
     densest = max(1 / max(width, _THINNEST) for _, width in spans)
     blocks = [_block(left, width, densest) for left, width in spans]
     return _picture(blocks, f"a quarter of the values each: {_told(column)}")
@@ -63,12 +65,18 @@ def _told(column: ColumnProfile) -> str:
 
 
 def _number(value: JsonValue) -> float | None:
-    if isinstance(value, str):
-        try:
-            return dt.datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp()
-        except (ValueError, OverflowError, OSError):
-            return None
-    return float(value) if isinstance(value, int | float) else None
+    """A place on the axis: of a time the seconds; None for what has none."""
+    try:
+        found = _seconds(value) if isinstance(value, str) else float(value) if isinstance(value, int | float) else None
+    except (ValueError, OverflowError):
+        return None
+    return found if found is not None and math.isfinite(found) else None
+
+
+def _seconds(text: str) -> float:
+    """Raises ValueError for what is no date or time."""
+    # As the clock on the wall has it: an hour that a zone leaves out in spring is no gap in the data.
+    return dt.datetime.fromisoformat(text.replace("Z", "+00:00")).replace(tzinfo=dt.timezone.utc).timestamp()
 
 
 def _rectangle(left: float, width: float, share: float, kind: str = "") -> str:

@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 from browser import Page, browser_page
+from hypothesis import example, given
+from hypothesis import strategies as st
 from planted import plant
 from storied_run import told_run
 
+from flyteplugins_codegen.models.profile import ColumnProfile
 from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
 from flyteplugins_codegen.models.run import Attempt
+from flyteplugins_codegen.stages.report.histograms import histogram
 from flyteplugins_codegen.stages.report.page import Told, as_frame, render_page
 
 BREAKER = (
@@ -80,6 +84,29 @@ def test_what_is_not_known_is_not_told_as_nothing() -> None:
     page = Markup(render_page(told.model_copy(update={"run": told.run.model_copy(update={"calls": free})}))).text
     assert "unknown" in page
     assert "$0" not in page
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.just(10**400),
+    st.floats(),
+    st.text(),
+    st.datetimes().map(str),
+    st.dates().map(str),
+)
+
+
+@example(low=-1.7e308, quartiles=(0, 0, 0), high=1.7e308)
+@example(low=0.0, quartiles=(0.0, 0.0, 0.0), high=5e-324)
+@given(low=VALUES, quartiles=st.tuples(VALUES, VALUES, VALUES), high=VALUES)
+def test_a_column_of_any_values_has_a_picture_or_none(low: Any, quartiles: Any, high: Any) -> None:
+    column = ColumnProfile.model_construct(name="c", null_count=0, minimum=low, quartiles=quartiles, maximum=high)
+    drawn = histogram(column.model_copy(update={"top_values": ()}), 9)
+    assert not drawn or drawn.count("<rect") == 4
+    places = [float(place) for place in re.findall(r' (?:x|y|width|height)="([^"]*)"', drawn)]
+    assert all(0 <= place <= 220 for place in places)
 
 
 @pytest.mark.parametrize("filler", ["line of a log\n", "<&>\"'", "1+", "\n"])
