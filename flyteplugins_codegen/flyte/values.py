@@ -35,9 +35,9 @@ def _literal_type(model: type[Value]) -> LiteralType:
     simple = {name: field.annotation for name, field in model.model_fields.items() if field.annotation in _SIMPLE}
     return LiteralType(
         simple=SimpleType.STRUCT,
-        # The whole JSON schema would stand in every interface and every spec of the loop's dynamics, some 45 kB each
-        # time, where a cluster reads 2 MB; and in `--help`. Nothing on a cluster needs it: we validate.
-        metadata={"title": model.__name__, "type": "object"},
+        # Without the JSON schema: it would stand in every interface and every spec of the loop's dynamics, some 45 kB
+        # each time, where a cluster reads 2 MB; and in `--help`. Whoever starts a fetched task passes a JSON object.
+        metadata=None,
         structure=TypeStructure(
             tag="", dataclass_type={name: TypeEngine.to_literal_type(kind) for name, kind in simple.items()}
         ),
