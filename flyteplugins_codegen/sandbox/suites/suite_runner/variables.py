@@ -29,7 +29,12 @@ _PLAIN: Final = (int, float, bool, complex, type(None))
 _LIBRARIES: Final = frozenset(
     ("array", "collections", "datetime", "decimal", "fractions", "numpy", "pandas", "pathlib", "polars", "uuid")
 )
-_BRACKETS: Final = {list: "[]", tuple: "()", set: "{}", frozenset: "{}"}
+_BRACKETS: Final[dict[type, tuple[str, str]]] = {
+    list: ("[", "]"),
+    tuple: ("(", ")"),
+    set: ("{", "}"),
+    frozenset: ("{", "}"),
+}
 
 
 def variables_of(error: BaseException, file_name: str = "solution.py") -> str:
