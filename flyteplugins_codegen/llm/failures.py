@@ -28,6 +28,7 @@ def describe_failure(report: TestReport, smallest: Collection[str] = (), limit: 
     parts = [_cause("The environment", report.build_cause)] if report.build_cause else []
     parts += [_run(run) for run in report.runs if run.cause]
     parts += [_suite(suite, smallest) for suite in report.suites if suite.cause]
+    parts += [_cause("The data", report.drift_cause)] if report.drift_cause else []
     return _shortened("\n\n".join(parts), limit)
 
 

@@ -30,6 +30,7 @@ CauseKind = Literal[
     "nothing_ran",
     "untrusted_report",
     "not_by_values",
+    "data_drift",
 ]
 
 
@@ -133,13 +134,17 @@ class ValuesReport(Value):
 
 
 class TestReport(Value):
-    """Everything that ran for one candidate."""
+    """Everything that ran for one candidate.
+
+    `drift_cause` says that the data have changed since it was made: whatever passes, it is to be looked at again.
+    """
 
     __test__ = False
 
     runs: tuple[ScriptRun, ...] = ()
     suites: tuple[SuiteReport, ...] = ()
     build_cause: Cause | None = None
+    drift_cause: Cause | None = None
 
     @property
     def isolation(self) -> tuple[str, ...]:
@@ -157,6 +162,7 @@ class TestReport(Value):
         found += [suite.cause for suite in self.suites if suite.origin == "user"]
         found += [run.cause for run in self.runs if run.case == SAMPLES_CASE]
         found += [suite.cause for suite in self.suites if suite.origin == "generated"]
+        found.append(self.drift_cause)
         return tuple(cause for cause in found if cause is not None)
 
     @property

@@ -19,6 +19,7 @@ from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.strength import TestStrength
 
 ActionName = Literal[
+    "earlier_version",
     "first_draft",
     "fresh_draft",
     "add_packages",

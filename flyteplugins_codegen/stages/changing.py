@@ -15,7 +15,7 @@ from flyteplugins_codegen.stages.blame import failed_beyond_blame
 
 
 def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
-    """The attempt's candidate with the reply's change, whole.
+    """The attempt's candidate with the reply's change, whole. Nothing need change where only the data did.
 
     Raises ValueError where an edit does not apply or nothing changes.
     """
@@ -32,12 +32,16 @@ def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
         system_packages=_repaired_names(attempt, candidate.solution.system_packages, reply.system_packages),
     )
     repaired = candidate.model_copy(update={"solution": solution, "tests": tests})
-    if repaired == candidate:
+    if repaired == candidate and not _only_drifted(attempt):
         raise ValueError("the reply changes nothing: give edits, code, test_code or packages")
     failed = failed_beyond_blame(attempt.report)
     if failed and changed_part(candidate, repaired) == "tests":
         raise ValueError(f"{failed} failed, which is right by definition: change solution.py, not the generated tests")
     return repaired
+
+
+def _only_drifted(attempt: Attempt) -> bool:
+    return attempt.cause is not None and attempt.cause.kind == "data_drift"
 
 
 def changed_part(before: Candidate, after: Candidate) -> Blame:

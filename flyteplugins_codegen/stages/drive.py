@@ -53,8 +53,14 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
         asyncio.to_thread(check_sandbox, run.settings.sandbox),
     )
     schemed = await with_schemas(run.model_copy(update={"context": context}), samples, account)
-    calls = schemed.calls
-    run, action = settle_certainties(schemed.run)
+    return await drive_on(schemed.run, samples, account, schemed.calls)
+
+
+async def drive_on(
+    run: Run, samples: Mapping[str, Path], account: Account, calls: tuple[ModelCall, ...] = ()
+) -> Driven:
+    """Take the run from where it stands to its end; `calls` are those so far, with messages. Raises as `drive`."""
+    run, action = settle_certainties(run)
     with closing(Benches()) as benches:
         means = _Means(samples, account, benches)
         while not isinstance(action, Finish):

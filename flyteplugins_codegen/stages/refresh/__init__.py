@@ -1,0 +1,1 @@
+"""Fresh data for a solution that is there: looked at, run, and the solution renewed only where it must be."""
