@@ -22,7 +22,8 @@
     │   └── BudgetSpentError    the budget does not allow one call more
     ├── EnvironmentBuildError   an environment could not be built
     │   ├── PackageError        by fault of the candidate: an unknown, forbidden or conflicting package
-    │   └── IndexUnavailableError     by fault of the machine: no index, no disk, no uv
+    │   ├── IndexUnavailableError     by fault of the machine: no index, no disk, no uv
+    │   └── ImageBuildError     a container image could not be built or pushed; not by fault of a package
     ├── SandboxError            the sandbox itself failed; never the program's fault
     │   ├── SandboxUnavailableError   this machine offers no isolation
     │   └── MissingInterpreterError   the machine or the image has nothing that runs a language
@@ -30,7 +31,8 @@
     └── SolutionError           a solution did not do what it declares
         ├── SolutionFailedError       it ended with an error, ran out of time or memory
         ├── OutputError               an output is missing or not of its type
-        └── NotSuccessfulError        the result is of a failed run, there is nothing to run
+        ├── NotSuccessfulError        the result is of a failed run, there is nothing to run
+        └── NotApprovedError          a new version waits for a human, or was refused
 
 Catch by layer: `except ModelError` covers every way in which a model can fail.
 """
@@ -155,6 +157,10 @@ class IndexUnavailableError(EnvironmentBuildError):
     """The package index, the disk or uv failed; the candidate is not to blame."""
 
 
+class ImageBuildError(EnvironmentBuildError):
+    """A container image could not be built or pushed, and no package is to blame; the message ends with the log."""
+
+
 class SandboxError(CodegenError):
     """The sandbox itself failed. Never the fault of the program that ran in it."""
 
@@ -185,3 +191,7 @@ class OutputError(SolutionError):
 
 class NotSuccessfulError(SolutionError):
     """The result is of a run that failed: there is no solution to run."""
+
+
+class NotApprovedError(SolutionError):
+    """A new version of a solution waits for a human's approval, or was refused; the old one stays."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,6 +23,7 @@ from pydantic import (
 )
 
 from flyteplugins_codegen.data.pandera_source import render_schema
+from flyteplugins_codegen.environment.images.choosing import NO_BUILDER
 from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
 from flyteplugins_codegen.flyte.caching import runs_locally
 from flyteplugins_codegen.flyte.registration.launch_plan import LaunchPlanSettings
@@ -37,6 +39,7 @@ from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.image import BuiltImage
 from flyteplugins_codegen.models.interface import type_name
 from flyteplugins_codegen.models.profile import DataContext, MaskingReport, SampleProfile
 from flyteplugins_codegen.models.report import TestReport
@@ -47,6 +50,7 @@ from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Setting
 from flyteplugins_codegen.stages.candidates.confidence import confidence_in
 from flyteplugins_codegen.stages.candidates.verdict import final_attempt, last_disagreement
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
+from flyteplugins_codegen.stages.images import build_solution_image
 from flyteplugins_codegen.stages.loop import Driven
 from flyteplugins_codegen.stages.outcome import describe_outcome, exit_code_of
 from flyteplugins_codegen.stages.report.page import Told, as_frame, render_page
@@ -98,7 +102,7 @@ def _sample_from_the_wire(value: Any, validate: ValidatorFunctionWrapHandler) ->
 SampleFile = Annotated[FlyteFile, WrapSerializer(_sample_on_the_wire), WrapValidator(_sample_from_the_wire)]
 
 
-_NEXT = ".run(), .as_task(), .save(folder), .register()"
+_NEXT = ".run(), .as_task(), .save(folder), .build_image(), .register()"
 
 # Of a registered solution whoever may look at a task reads everything: this is all that is needed to run it, and to
 # generate it anew when the data change.
@@ -303,8 +307,9 @@ class CodeGenEvalResult(Value):
 
         `remote` is flytekit's FlyteRemote, by default the one of its configuration; `project` and `domain` are its
         own, or those of the execution that this runs in, or flytesnacks and development. `version` is the digest of
-        solution, environment and interface: the same again changes nothing and returns what is there. The image is
-        not built here. Also `await result.register.aio(...)`.
+        solution, environment and interface: the same again changes nothing and returns what is there. Where the
+        agent's `image_config` names a registry, the image is built and pushed first, unless it is there or `builder`
+        is `none`. Also `await result.register.aio(...)`.
 
         The task keeps code, tests, locked requirements, the request and the masked statistics of the samples, for
         `load_solution`; no row of a sample, no conversation.
@@ -313,12 +318,36 @@ class CodeGenEvalResult(Value):
             NotSuccessfulError: the generation failed.
             RemoteError: no control plane is configured, it could not be reached, or it refused.
             RequestError: `version` is taken by another solution, or the launch plan does not fit.
+            SettingsError, EnvironmentBuildError: the image could not be built or pushed; nothing was registered.
         """
         task = self.as_task(self.settings.name)
         registrant = Registrant(source=self._registrable(), provenance=self._provenance())
         opened = open_remote(remote)
         place = place_of(opened, project, domain)
-        return await in_daemon_thread(register_task, task, registrant, opened, place, version, launch_plan)
+        image = await self.build_image.aio(push=True) if self._is_image_wanted() else None
+        registered = await in_daemon_thread(register_task, task, registrant, opened, place, version, launch_plan)
+        return registered.model_copy(update={"built": image})
+
+    @BothWays
+    async def build_image(self, *, push: bool = False) -> BuiltImage:
+        """Build the solution's image as the agent's `image_config` has it, and push it to its registry if asked.
+
+        The name is made of the content: what is there already is not built again. Running the solution here takes no
+        image. Also `await result.build_image.aio(...)`.
+
+        Raises:
+            NotSuccessfulError: the generation failed.
+            SettingsError: the builder is not there, or a setting of `image_config` is not possible.
+            PackageError: the package index or Debian has no such package; the error names it.
+            IndexUnavailableError: the index or the disk failed.
+            ImageBuildError: building or pushing failed for another reason.
+        """
+        config = self.settings.image_config or ImageConfig()
+        return await in_daemon_thread(functools.partial(build_solution_image, self.bundle(), config, should_push=push))
+
+    def _is_image_wanted(self) -> bool:
+        config = self.settings.image_config or ImageConfig()
+        return config.registry is not None and config.builder != NO_BUILDER
 
     def _registrable(self) -> str:
         """The result without whatever shows rows of the samples or was said to a model."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import warnings
 
+from flyteplugins_codegen.flyte.imaging import build_image
 from flyteplugins_codegen.flyte.loop import advance, begin, take_stages
 from flyteplugins_codegen.flyte.preparing import configure, prepare
 from flyteplugins_codegen.flyte.registering import register_solution
@@ -31,6 +32,7 @@ __all__ = [
     "advance",
     "begin",
     "build_environment",
+    "build_image",
     "configure",
     "extract_context",
     "finish",

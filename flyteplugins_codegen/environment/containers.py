@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from packaging.utils import canonicalize_name
 
 from flyteplugins_codegen.environment.interpreter import python_version as checked_version
 from flyteplugins_codegen.environment.packages import check_system_name
@@ -16,7 +19,17 @@ from flyteplugins_codegen.store import digest
 TAG_LENGTH = 16
 
 # Part of every image's name: raise it when the Containerfile changes, so that no older image is taken for a new one.
-_RECIPE = 2
+_RECIPE = 3
+
+REQUIREMENTS: Final = "requirements.txt"
+SHARED_REQUIREMENTS: Final = "requirements-shared.txt"
+
+# What nearly every solution that meets a table has, pandas and what it needs: a layer of its own, the first one, so
+# that adding a package adds a layer and fetches, stores and pushes this one no more.
+_FOUNDATION = "pandas"
+_SHARED = frozenset({_FOUNDATION, "numpy", "python-dateutil", "pytz", "six", "tzdata"})
+_PIN = re.compile(r"^(?=[A-Za-z0-9])", re.MULTILINE)
+_PINNED_NAME = re.compile(r"[A-Za-z0-9._-]+")
 _MAX_NAME_LENGTH = 100
 
 # The grammar of image references, github.com/distribution/reference: a path is lower case, a host may have a port.
@@ -28,14 +41,27 @@ _IMAGE = re.compile(
 )
 
 
+def requirement_files(lock: EnvironmentLock) -> dict[str, str]:
+    """The files of pinned requirements that a Containerfile copies, by name: all pins, and those of the shared layer.
+
+    Every pin is installed without its dependencies, so that any division of them installs the same.
+    """
+    if not lock.requirements.strip():
+        return {}
+    pins = {_pinned_name(pin): pin for pin in _PIN.split(lock.requirements)}
+    shared = "".join(pin for name, pin in pins.items() if name in _SHARED) if _FOUNDATION in pins else ""
+    return {REQUIREMENTS: lock.requirements, **({SHARED_REQUIREMENTS: shared} if shared else {})}
+
+
 def render_containerfile(
     lock: EnvironmentLock,
     python_version: str | None = None,
     base_image: str | None = None,
     launcher_arguments: Sequence[str] = (),
     more_files: Sequence[str] = (),
+    labels: Mapping[str, str] | None = None,
 ) -> str:
-    """The Containerfile of a solution; beside it lie `requirements.txt` (the lock's), `launcher.py`, `solution.py`.
+    """The Containerfile of a solution; beside it lie `requirement_files`, `launcher.py`, `solution.py`.
 
     `more_files` are names of further files beside it that the launcher needs.
 
@@ -44,15 +70,23 @@ def render_containerfile(
     packages; a distribution's own Python will do.
     Raises SettingsError for a base image or version that cannot be one, PackageError for a system package.
     """
+    environment = render_environment(lock, python_version, base_image)
+    return environment + "\n".join(_solution_steps(launcher_arguments, more_files, labels or {})) + "\n"
+
+
+def render_environment(lock: EnvironmentLock, python_version: str | None = None, base_image: str | None = None) -> str:
+    """The same without the solution: every layer but the last. Raises as `render_containerfile` does."""
     base = base_image or f"python:{checked_version(python_version or lock.python)}-slim"
     if not _IMAGE.match(base):
         raise SettingsError(f"base image {base!r} is no image reference; write one such as 'python:3.11-slim'")
     system = sorted({check_system_name(name) for name in lock.system_packages})
     steps = [
         f"FROM {base}",
+        "ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp",
+        "RUN mkdir -p /var/inputs /var/outputs && chown 1000:1000 /var/outputs",
+        "WORKDIR /app",
         _system_step(system),
-        _packages_step(lock),
-        *_solution_steps(launcher_arguments, more_files),
+        *_packages_steps(requirement_files(lock)),
     ]
     return "\n".join(step for step in steps if step) + "\n"
 
@@ -71,30 +105,47 @@ def _system_step(packages: Sequence[str]) -> str:
     if not packages:
         return ""
     return (
-        "RUN apt-get update \\\n"
+        # Without this an index that cannot be reached is a warning, and every package an unknown one.
+        "RUN apt-get --option APT::Update::Error-Mode=any update \\\n"
         f" && apt-get install --yes --no-install-recommends {' '.join(packages)} \\\n"
-        " && rm -rf /var/lib/apt/lists/*"
+        " && apt-get clean && rm -rf /var/lib/apt/lists/*"
     )
 
 
-def _packages_step(lock: EnvironmentLock) -> str:
-    if not lock.requirements.strip():
-        return ""
+def _packages_steps(files: Mapping[str, str]) -> list[str]:
+    """One layer for the shared packages, and one for the others."""
+    named = [SHARED_REQUIREMENTS] if SHARED_REQUIREMENTS in files else []
+    if files.get(REQUIREMENTS) != files.get(SHARED_REQUIREMENTS):
+        named.append(REQUIREMENTS)
+    return [_packages_step(name) for name in named]
+
+
+def _packages_step(file: str) -> str:
     return (
-        "COPY requirements.txt /app/requirements.txt\n"
+        f"COPY {file} /app/\n"
+        # Both are there for the time of this step alone: the index with what is needed to reach it stays out of the
+        # image, out of its history, and off every command line.
+        "RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=ca,target=/run/secrets/ca \\\n"
         # A distribution's own Python refuses pip (PEP 668); nothing but the solution lives in this image.
-        "RUN PIP_BREAK_SYSTEM_PACKAGES=1 \\\n"
-        "    python -m pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore \\\n"
-        "    --require-hashes --no-deps --only-binary :all: --requirement /app/requirements.txt"
+        "    PIP_BREAK_SYSTEM_PACKAGES=1 \\\n"
+        # Compiled, a package takes a third more: what a pod saves in compiling, it would spend in pulling.
+        "    python -m pip install --no-cache-dir --no-compile --disable-pip-version-check \\\n"
+        "    --root-user-action=ignore \\\n"
+        f"    --require-hashes --no-deps --only-binary :all: --requirement /app/{file}"
     )
 
 
-def _solution_steps(launcher_arguments: Sequence[str], more_files: Sequence[str]) -> list[str]:
+def _pinned_name(pin: str) -> str:
+    name = _PINNED_NAME.match(pin)
+    return canonicalize_name(name[0]) if name else ""
+
+
+def _solution_steps(
+    launcher_arguments: Sequence[str], more_files: Sequence[str], labels: Mapping[str, str]
+) -> list[str]:
     command = ["python", "/app/launcher.py", *launcher_arguments]
     return [
-        "RUN mkdir -p /var/inputs /var/outputs && chown 1000:1000 /var/outputs",
-        "ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp",
-        "WORKDIR /app",
+        *(f"LABEL {name}={json.dumps(value)}" for name, value in labels.items()),
         f"COPY {' '.join(['launcher.py', *more_files, 'solution.py'])} /app/",
         "USER 1000:1000",
         f"ENTRYPOINT {json.dumps(command)}",

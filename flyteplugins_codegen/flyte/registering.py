@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from flytekit import task
 
+from flyteplugins_codegen.flyte.imaging import show_image
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import logger, readable_errors
 from flyteplugins_codegen.flyte.registration.values import RegisteredSolution
@@ -17,7 +18,7 @@ from flyteplugins_codegen.result import CodeGenEvalResult
 
 
 @launchable
-@task
+@task(enable_deck=True, deck_fields=())
 @readable_errors
 def register_solution(result: CodeGenEvalResult, project: str = "", domain: str = "") -> RegisteredSolution:
     """Register a result's task in the control plane of flytekit's configuration; the same again changes nothing.
@@ -33,5 +34,7 @@ def register_solution(result: CodeGenEvalResult, project: str = "", domain: str 
 def register_and_tell(result: CodeGenEvalResult, project: str = "", domain: str = "") -> RegisteredSolution:
     """Register, and say under which id and where to look at it."""
     registered = result.register(project=project or None, domain=domain or None)
+    if registered.built is not None:
+        show_image(registered.built)
     logger.info("registered: %s", registered)
     return registered

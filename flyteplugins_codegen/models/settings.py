@@ -33,7 +33,16 @@ class SecretReference(Value):
 
 
 class ImageConfig(Value):
-    """How the container image of a solution is named and built."""
+    """How the container image of a solution is named, built and pushed.
+
+    Without a `registry` it stays where it is built, and `register` builds nothing.
+    `builder` is `podman`, `buildah`, `docker`, `buildkit` (at `BUILDKIT_HOST`), the address of a buildkitd such as
+    `tcp://buildkitd:1234`, a builder registered with flytekit, `auto` for the first that is there, or `none` where
+    images are built by others. `registry_secret` is the NAME of an environment variable or Flyte secret that holds
+    `user:password` or a Docker `config.json`, or the path of such a file.
+    With `build_while_generating` each candidate's environment is built as an image before it is run, so that a wrong
+    Debian package is repaired as a wrong distribution is; else `register` and `build_image` build.
+    """
 
     registry: str | None = None
     base_image: str | None = None
@@ -41,6 +50,7 @@ class ImageConfig(Value):
     platform: str | None = None
     builder: str = "auto"
     registry_secret: str | None = None
+    build_while_generating: bool = False
 
 
 class Settings(Value):

@@ -14,6 +14,7 @@ from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.source.imports import third_party_names
 from flyteplugins_codegen.stages.attempts import with_changed
+from flyteplugins_codegen.stages.images import build_environment_image
 from flyteplugins_codegen.stages.lineage import pending_attempt
 from flyteplugins_codegen.stages.progress import stage
 
@@ -25,6 +26,7 @@ def build_environment(run: Run) -> Run:
 
     Raises:
         IndexUnavailableError: the index, the disk or uv failed; the candidate is not to blame.
+        ImageBuildError: so did the builder of its image, where that is built here.
     """
     attempt = pending_attempt(run)
     if attempt is None:
@@ -33,6 +35,7 @@ def build_environment(run: Run) -> Run:
         try:
             lock = _resolved(run, attempt)
             install_for_tests(lock)
+            _try_image(run, lock)
         except PackageError as error:
             _blame_settings(run, error)
             note.detail = f"no such environment: {error.package or 'conflict'}"
@@ -46,6 +49,12 @@ def _blame_settings(run: Run, error: PackageError) -> None:
     """No candidate can mend what the agent's own settings ask for. Raises SettingsError where that is to blame."""
     if error.package and error.package in run.settings.base_packages:
         raise SettingsError(f"base_packages: {error}") from error
+
+
+def _try_image(run: Run, lock: EnvironmentLock) -> None:
+    """Build the environment's image where that is asked for. Raises PackageError for what only an image can tell."""
+    if run.settings.image_config is not None and run.settings.image_config.build_while_generating:
+        build_environment_image(run.settings, lock)
 
 
 def _resolved(run: Run, attempt: Attempt) -> EnvironmentLock:

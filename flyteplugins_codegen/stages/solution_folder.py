@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from flyteplugins_codegen.environment.containers import image_name, render_containerfile
+from flyteplugins_codegen.environment.containers import (
+    REQUIREMENTS,
+    SHARED_REQUIREMENTS,
+    image_name,
+    render_containerfile,
+    requirement_files,
+)
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.bundle import SolutionBundle
@@ -14,7 +20,7 @@ from flyteplugins_codegen.models.rules import TableSchema
 from flyteplugins_codegen.models.settings import ImageConfig, Settings
 from flyteplugins_codegen.sandbox import launcher, validator
 from flyteplugins_codegen.stages.validate import schemas_text
-from flyteplugins_codegen.store import write_atomically
+from flyteplugins_codegen.store import digest, write_atomically
 
 RESULT_FILE = "result.json"
 
@@ -54,7 +60,8 @@ _NAMES = {
     "launcher.py",
     "validator.py",
     launcher.SCHEMAS_FILE,
-    "requirements.txt",
+    REQUIREMENTS,
+    SHARED_REQUIREMENTS,
     "Containerfile",
     "report.html",
     RESULT_FILE,
@@ -67,13 +74,22 @@ def _files(contents: SolutionFolder) -> dict[str, str]:
         files["test_solution.py"] = contents.tests
     if contents.bundle is not None and contents.task_module is not None:
         files["task.py"] = contents.task_module
-        files["launcher.py"] = Path(launcher.__file__).read_text()
-        files |= _checking_files(contents.bundle.schemas)
-        files["requirements.txt"] = contents.bundle.lock.requirements
-        files["Containerfile"] = _containerfile(contents.bundle, contents.image_config)
+        files[REQUIREMENTS] = ""  # `task.py` reads it, be it empty
+        files |= image_files(contents.bundle, contents.image_config)
     files["report.html"] = contents.report_html
     files[RESULT_FILE] = contents.result_json
     return files
+
+
+def image_files(bundle: SolutionBundle, config: ImageConfig) -> dict[str, str]:
+    """All that the image of a solution is built from, by name; `Containerfile` is the recipe."""
+    return {
+        "solution.py": bundle.code,
+        "launcher.py": Path(launcher.__file__).read_text(),
+        **_checking_files(bundle.schemas),
+        **requirement_files(bundle.lock),
+        "Containerfile": _containerfile(bundle, config),
+    }
 
 
 def _checking_files(schemas: Mapping[str, TableSchema]) -> dict[str, str]:
@@ -94,8 +110,20 @@ def _containerfile(bundle: SolutionBundle, config: ImageConfig) -> str:
     validate = "strict" if files else "off"
     _, _, *arguments = launcher.command_line(bundle.inputs, bundle.outputs, validate=validate)
     return render_containerfile(
-        bundle.lock, config.python_version, config.base_image, launcher_arguments=tuple(arguments), more_files=files
+        bundle.lock,
+        config.python_version,
+        config.base_image,
+        launcher_arguments=tuple(arguments),
+        more_files=files,
+        labels=_labels(bundle),
     )
+
+
+def _labels(bundle: SolutionBundle) -> dict[str, str]:
+    """What the image says of itself. No time: the same solution is the same image, whenever it is built."""
+    repository = bundle.image.rpartition(":")[0].rpartition("/")[2]
+    content = digest(bundle.code, bundle.lock.digest, bundle.inputs, bundle.outputs, schemas_text(bundle.schemas))
+    return {"org.opencontainers.image.title": repository, "io.flyte.codegen.solution": f"sha256:{content}"}
 
 
 def read_result_json(folder: Path) -> str:

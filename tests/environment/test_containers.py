@@ -5,7 +5,12 @@ import re
 
 import pytest
 
-from flyteplugins_codegen.environment.containers import image_name, render_containerfile
+from flyteplugins_codegen.environment.containers import (
+    image_name,
+    render_containerfile,
+    render_environment,
+    requirement_files,
+)
 from flyteplugins_codegen.environment.system import missing_system_packages
 from flyteplugins_codegen.errors import PackageError, SettingsError
 from flyteplugins_codegen.models.environment import EnvironmentLock
@@ -58,7 +63,40 @@ def test_packages_are_installed_from_hashes_and_wheels_only():
 
 def test_a_distribution_s_own_python_is_told_to_take_packages():
     (install,) = [rest for name, rest in instructions(render_containerfile(LOCK)) if "pip install" in rest]
-    assert install.startswith("PIP_BREAK_SYSTEM_PACKAGES=1 python -m pip ")
+    assert " PIP_BREAK_SYSTEM_PACKAGES=1 python -m pip " in install
+
+
+PANDAS = """\
+numpy==2.0 --hash=sha256:01
+pandas==2.2 \\
+    --hash=sha256:02
+    --hash=sha256:03
+six==1.17.0 --hash=sha256:04
+"""
+
+
+def with_pins(requirements: str) -> EnvironmentLock:
+    return LOCK.model_copy(update={"requirements": requirements, "system_packages": ()})
+
+
+def test_pandas_has_a_layer_that_other_packages_do_not_change():
+    alone, more = with_pins(PANDAS), with_pins("lxml==5.0 --hash=sha256:05\n" + PANDAS)
+    assert requirement_files(alone) == {"requirements.txt": PANDAS, "requirements-shared.txt": PANDAS}
+    assert requirement_files(more)["requirements-shared.txt"] == PANDAS
+    before, after = (instructions(render_environment(lock)) for lock in (alone, more))
+    assert after[: len(before)] == before
+    assert [name for name, _ in after[len(before) :]] == ["COPY", "RUN"]
+    assert after[-1][1].endswith("--requirement /app/requirements.txt")
+
+
+def test_without_pandas_there_is_one_layer_of_packages():
+    assert requirement_files(LOCK) == {"requirements.txt": LOCK.requirements}
+    assert requirement_files(with_pins("")) == {}
+
+
+def test_labels_are_quoted():
+    text = render_containerfile(LOCK, labels={"a.b": 'c"d'})
+    assert ("LABEL", 'a.b="c\\"d"') in instructions(text)
 
 
 def test_what_is_not_needed_is_left_out():

@@ -90,7 +90,7 @@ def test_a_request_in_a_file_is_run_and_its_solution_registered(pyflyte: Any, tm
             "name": "file-counter",
             "samples": {"table": str(table)},
             "outputs": job.OUTPUTS,
-            "image_config": {"registry": "registry.example/team"},
+            "image_config": {"registry": "registry.example/team", "builder": "none"},
             "register": True,
         }
         (tmp_path / "request.yaml").write_text(yaml.safe_dump(request))

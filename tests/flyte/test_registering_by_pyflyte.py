@@ -105,7 +105,7 @@ def test_a_saved_solution_is_registered_as_it_is(pyflyte: Any, admin: FlyteAdmin
             model="openai/any",
             api_base=server.url,
             name="row-counter",
-            image_config=ImageConfig(registry="registry.example/team"),
+            image_config=ImageConfig(registry="registry.example/team", builder="none"),
         )
         result = agent.generate("count by pyflyte", samples={"table": table}, outputs=job.OUTPUTS)
     folder = result.save(tmp_path / "solution")

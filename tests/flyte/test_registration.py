@@ -55,7 +55,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> CodeGenEvalResult:
             model="openai/any",
             api_base=server.url,
             name="row-counter",
-            image_config=ImageConfig(registry="registry.example/team"),
+            image_config=ImageConfig(registry="registry.example/team", builder="none"),
             privacy="rows",
         )
         made = agent.generate(PROMPT, samples={"table": table}, outputs=job.OUTPUTS)

@@ -158,7 +158,6 @@ def _warn_of_image(task: SandboxTask) -> None:
     if "/" not in image:
         _log.warning(
             "image %s names no registry, so that no cluster can pull it: generate with "
-            "image_config=ImageConfig(registry=...), build the image by the Containerfile of the solution folder, and "
-            "push it",
+            "image_config=ImageConfig(registry=...), and it is built and pushed when it is registered",
             image,
         )

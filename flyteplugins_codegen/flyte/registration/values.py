@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.image import BuiltImage
 
 
 class Provenance(Value):
@@ -25,7 +26,8 @@ class Provenance(Value):
 class RegisteredSolution(Value):
     """A solution by its id in the control plane. `created_at` is when it was first registered, by the server's clock.
 
-    `launch_plan` is `name@version` of the plan that was registered with it, if one was.
+    `launch_plan` is `name@version` of the plan that was registered with it, if one was; `built` the image that was
+    built for it, with what the builder printed.
     """
 
     project: str
@@ -36,6 +38,7 @@ class RegisteredSolution(Value):
     provenance: Provenance
     created_at: dt.datetime | None = None
     launch_plan: str | None = None
+    built: BuiltImage | None = None
 
     @property
     def id(self) -> str:

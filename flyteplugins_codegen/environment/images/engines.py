@@ -1,0 +1,93 @@
+"""podman, buildah and docker, by their command lines: for laptops and continuous integration, with or without root."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from flyteplugins_codegen.environment.images.contract import RECIPE, BuildOrder
+from flyteplugins_codegen.environment.images.diagnosis import explain_build
+from flyteplugins_codegen.environment.images.programs import (
+    ProgramError,
+    login_variables,
+    run_program,
+    secret_options,
+)
+from flyteplugins_codegen.environment.images.registry import is_loopback
+
+ENGINES: Final = ("podman", "buildah", "docker")
+_RUNTIMES = ("crun", "runc")
+# What buildah says where the runtime, and not the step of the recipe, is what failed.
+_RUNTIMES_FAULT = ("creating container for", "did not get container create message")
+# Times of files and of the image are the epoch: the same content has the same digest, whenever it is built.
+_REPRODUCIBLE = ("--timestamp", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineBuilder:
+    """`ImageBuilder` by one of these programs; `runtime` is what runs the steps, None for the program's own choice."""
+
+    kind: str
+    program: str
+    runtime: str | None = None
+
+    def has(self, name: str) -> bool:
+        """As the contract says."""
+        asked = {
+            "podman": ("image", "exists", name),
+            "buildah": ("inspect", "--type", "image", name),
+            "docker": ("image", "inspect", name),
+        }
+        try:
+            run_program([self.program, *asked[self.kind]])
+        except ProgramError:
+            return False
+        return True
+
+    def build(self, order: BuildOrder) -> str:
+        """As the contract says. Where the runtime does not work on this machine, the others are tried."""
+        try:
+            return self._build(order)
+        except ProgramError as error:
+            working = next(self._other_runtimes(error), None)
+            if working is None:
+                raise explain_build(error.log, str(error)) from error
+        return working.build(order)
+
+    def push(self, order: BuildOrder) -> str:
+        """As the contract says."""
+        insecure = ["--tls-verify=false"] if self.kind != "docker" and is_loopback(order.name) else []
+        return run_program([self.program, "push", *insecure, order.name], login_variables(order))
+
+    def _build(self, order: BuildOrder) -> str:
+        variables = {"DOCKER_BUILDKIT": "1", "BUILDKIT_PROGRESS": "plain"} if self.kind == "docker" else {}
+        return run_program([*self._opening(), *_arguments(order)], {**login_variables(order), **variables})
+
+    def _opening(self) -> list[str]:
+        chosen = ["--runtime", self.runtime] if self.runtime else []
+        return {
+            "podman": [self.program, *chosen, "build", "--format", "oci", *_REPRODUCIBLE],
+            "buildah": [self.program, "build", *chosen, "--layers", "--format", "oci", *_REPRODUCIBLE],
+            "docker": [self.program, "build"],
+        }[self.kind]
+
+    def _other_runtimes(self, error: ProgramError) -> Iterator[EngineBuilder]:
+        """The next runtime to try; none when the runtime is not to blame, or was our own choice."""
+        if self.runtime or self.kind == "docker" or not any(phrase in error.log for phrase in _RUNTIMES_FAULT):
+            return
+        failed = next((name for name in _RUNTIMES if f"/{name}" in error.log), _RUNTIMES[0])
+        yield from (replace(self, runtime=name) for name in _RUNTIMES if name != failed and shutil.which(name))
+
+
+def _arguments(order: BuildOrder) -> list[str]:
+    platform = ["--platform", order.platform] if order.platform else []
+    recipe = ["--file", str(order.context / RECIPE), "--tag", order.name]
+    return [*recipe, *platform, *secret_options(order), str(order.context)]
+
+
+def find_engine(kind: str) -> EngineBuilder | None:
+    """The builder by that program, None where it is not installed."""
+    program = shutil.which(kind)
+    return EngineBuilder(kind, program) if program else None

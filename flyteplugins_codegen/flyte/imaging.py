@@ -1,0 +1,45 @@
+"""Building the image of a solution as a Flyte task of its own, with what the builder printed in its Deck.
+
+In a pod, what builds is a buildkitd at `BUILDKIT_HOST`, by `buildctl` of the task's image. Whoever registers by
+`register_solution`, or `generate` with `register`, needs no such node: registering builds.
+"""
+
+from __future__ import annotations
+
+import html
+
+from flytekit import Deck, task
+
+from flyteplugins_codegen.flyte.launching import launchable
+from flyteplugins_codegen.flyte.readable import logger, readable_errors
+from flyteplugins_codegen.models.image import BuiltImage
+from flyteplugins_codegen.result import CodeGenEvalResult
+
+
+@launchable
+@task(enable_deck=True, deck_fields=())
+@readable_errors
+def build_image(result: CodeGenEvalResult, push: bool = True) -> BuiltImage:  # noqa: FBT001, FBT002 - an option of `pyflyte run`
+    """Build a result's image by its image_config; what is there already is not built again.
+
+    Args:
+        result: a result that came to success
+        push: send it to the registry of image_config
+    """
+    built = result.build_image(push=push)
+    show_image(built)
+    return built
+
+
+def show_image(built: BuiltImage) -> None:
+    """Say what was built, and lay its log into the Deck of the task that this runs in."""
+    how = "was there" if built.was_there else f"built in {built.seconds:.1f} s"
+    logger.info("image %s %s", built.name, how)
+    Deck("Image", render_image(built, how))
+
+
+def render_image(built: BuiltImage, how: str) -> str:
+    """The image and its build log as HTML."""
+    digest = f"<p><code>{html.escape(built.digest)}</code></p>" if built.digest else ""
+    log = f"<pre>{html.escape(built.log)}</pre>" if built.log else ""
+    return f"<p><code>{html.escape(built.name)}</code> {how}</p>{digest}{log}"
