@@ -17,6 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from uv import find_uv_bin
+
+_DISTRIBUTIONS = "/usr/lib/python3/dist-packages/"
 _RELEASE, _PACKAGES = "bookworm", "python3"
 # What only takes room: the archive is a third smaller.
 _LEFT_OUT = ("dev/*", "proc/*", "sys/*", "var/cache/*", "var/lib/apt/lists/*", "usr/share/doc/*", "usr/share/locale/*")
@@ -36,6 +39,20 @@ def base_image() -> str:
     with _one_at_a_time():
         if name not in podman("images", "--format", "{{.Repository}}:{{.Tag}}").split():
             podman("import", "--quiet", str(_archive()), name)
+    return name
+
+
+def pip_image() -> str:
+    """That image with `python` and pip, which images of solutions are built on. Raises BaseImageError as above."""
+    base, name = base_image(), f"localhost/codegen-test-pip:{_recipe()}"
+    with _one_at_a_time():
+        if name in podman("images", "--format", "{{.Repository}}:{{.Tag}}").split():
+            return name
+        with tempfile.TemporaryDirectory() as folder:
+            _run(find_uv_bin(), "pip", "install", "--quiet", "--target", f"{folder}/pip", "pip")
+            steps = (f"FROM {base}", "RUN ln -sf python3 /usr/bin/python", f"COPY pip {_DISTRIBUTIONS}")
+            Path(folder, "Containerfile").write_text("\n".join(steps))
+            podman("--runtime", "runc", "build", "--quiet", "--tag", name, folder)
     return name
 
 
