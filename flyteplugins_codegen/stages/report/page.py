@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -50,14 +50,19 @@ class Told(Value):
 
 def render_page(told: Told) -> str:
     """The whole page as text. It holds no script, and asks for nothing."""
-    sections = "\n".join(f"<section><h2>{title}</h2>{body}</section>" for title, body in _sections(told) if body)
     name = fitting(told.run.settings.name, 200)
+    return render_document(name, _head(told, name), _sections(told))
+
+
+def render_document(name: str, head: str, sections: Iterable[tuple[str, str]]) -> str:
+    """A page in the report's style: a head, then sections by their titles, all HTML; empty sections are left out."""
+    bodies = "\n".join(f"<section><h2>{title}</h2>{body}</section>" for title, body in sections if body)
     page = (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{name}</title><style>{_style()}</style></head>\n"
-        f"<body><main>\n{_head(told, name)}\n{sections}\n</main></body></html>\n"
+        f"<body><main>\n{head}\n{bodies}\n</main></body></html>\n"
     )
     return page.encode(errors="backslashreplace").decode()
 

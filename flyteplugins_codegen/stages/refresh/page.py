@@ -1,0 +1,115 @@
+"""What a refresh found and decided, as a page for a Deck. Whatever comes from data or a model is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from flyteplugins_codegen.models.drift import Drift
+from flyteplugins_codegen.models.refresh import Comparison, Refresh, Renewal
+from flyteplugins_codegen.stages.refresh.decide import (
+    AskForApproval,
+    Compare,
+    Keep,
+    Refuse,
+    Regenerate,
+    RepairEarlier,
+    Replace,
+    Step,
+    is_tolerated,
+    next_step,
+)
+from flyteplugins_codegen.stages.report.checks import render_checks
+from flyteplugins_codegen.stages.report.markup import Room, badge, bullets, dollars, facts, fitting, paragraphs, table
+from flyteplugins_codegen.stages.report.page import render_document
+
+_CHARS: Final = 2_000
+_MOST_ROWS: Final = 200
+_ROOM: Final = Room(chars=4_000, rows=50)
+_VERDICTS: Final[dict[type[Step], tuple[str, str]]] = {
+    Keep: ("kept", "good"),
+    Refuse: ("data refused", "bad"),
+    RepairEarlier: ("repairing", "plain"),
+    Regenerate: ("regenerating", "plain"),
+    Compare: ("comparing", "plain"),
+    AskForApproval: ("waits for approval", "bad"),
+    Replace: ("replaced", "good"),
+}
+
+
+def render_refresh(name: str, refresh: Refresh) -> str:
+    """The whole page as text; it holds no script, and asks for nothing."""
+    step = next_step(refresh)
+    shown = fitting(name, 200)
+    head = f"<header><h1>Refresh of {shown} {_badge(step)}</h1>{_reason(step)}</header>"
+    return render_document(f"Refresh of {shown}", head, _sections(refresh))
+
+
+def _badge(step: Step) -> str:
+    word, kind = _VERDICTS[type(step)]
+    return badge(word, "bad" if isinstance(step, Keep) and not step.fits else kind)
+
+
+def _reason(step: Step) -> str:
+    return "" if isinstance(step, Compare) else paragraphs(step.reason, _CHARS)
+
+
+def _sections(refresh: Refresh) -> Iterator[tuple[str, str]]:
+    examination = refresh.examination
+    yield "Drift", _drifts(refresh)
+    yield "Broken schemas", bullets(fitting(each, _CHARS) for each in (*examination.broken, *examination.flaws))
+    yield "The solution on the fresh data", render_checks(examination.report, _ROOM)
+    yield "Not looked at", bullets(fitting(note, _CHARS) for note in examination.notes)
+    yield "What was decided first", paragraphs(_first_decision(refresh), _CHARS) if refresh.renewal else ""
+    yield "Renewal", _renewal(refresh.renewal) if refresh.renewal else ""
+    yield "Old and new side by side", _comparison(refresh.comparison, refresh) if refresh.comparison else ""
+
+
+def _drifts(refresh: Refresh) -> str:
+    found = [(report.sample, drift) for report in refresh.examination.drifts for drift in report.drifts]
+    if not found:
+        return "<p>Nothing drifted.</p>"
+    rows = [_drift_row(sample, drift, refresh) for sample, drift in found[:_MOST_ROWS]]
+    return table(("sample", "column", "what", "from", "to", "", ""), rows)
+
+
+def _drift_row(sample: str, drift: Drift, refresh: Refresh) -> tuple[str, ...]:
+    index = f" (PSI {drift.psi:.2f})" if drift.psi is not None else ""
+    word = "tolerated" if is_tolerated(drift, refresh.rules) else "matters"
+    cells = (sample, drift.column, f"{drift.kind}{index}", drift.old, drift.new, drift.severity)
+    return (*(fitting(cell, 300) for cell in cells), badge(word, "plain" if word == "tolerated" else "bad"))
+
+
+def _first_decision(refresh: Refresh) -> str:
+    step = next_step(refresh.model_copy(update={"renewal": None}))
+    return f"{_VERDICTS[type(step)][0]}: {'' if isinstance(step, Compare) else step.reason}"
+
+
+def _renewal(renewal: Renewal) -> str:
+    code = "new code" if renewal.has_new_code else "the code is right as it is"
+    return facts(
+        (
+            ("outcome", badge("found", "good") if renewal.is_success else badge("none found", "bad")),
+            ("why", fitting(renewal.reason, _CHARS)),
+            ("code", code if renewal.is_success else ""),
+            ("model calls", str(renewal.model_calls)),
+            ("tokens", f"{renewal.tokens:,}"),
+            ("cost", dollars(renewal.cost_usd)),
+        )
+    )
+
+
+def _comparison(comparison: Comparison, refresh: Refresh) -> str:
+    allowed = refresh.rules.allowed_difference
+    rows = [
+        (
+            fitting(each.data, 200),
+            fitting(each.output, 200),
+            f"{each.difference:.4g}",
+            fitting(each.told, _CHARS),
+            badge("allowed", "good") if each.difference <= allowed else badge("beyond", "bad"),
+        )
+        for each in comparison.differences[:_MOST_ROWS]
+    ]
+    shown = table(("data", "output", "difference", "", f"allowed: {allowed:.4g}"), rows) if rows else ""
+    return shown + bullets(fitting(note, _CHARS) for note in comparison.notes)
