@@ -34,8 +34,10 @@ from flyteplugins_codegen.flyte.refresh_state import (
 from flyteplugins_codegen.flyte.stage_pods import own_settings
 from flyteplugins_codegen.flyte.state import sample_paths
 from flyteplugins_codegen.flyte.tasks import model_secrets
+from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.refresh import (
     Approval,
+    Comparison,
     Refresh,
     RefreshOutcome,
     RefreshRules,
@@ -47,7 +49,6 @@ from flyteplugins_codegen.stages.execute import ExecutionOptions
 from flyteplugins_codegen.stages.refresh.compare import compare_solutions, runner
 from flyteplugins_codegen.stages.refresh.decide import (
     AskForApproval,
-    Compare,
     Keep,
     Refuse,
     Regenerate,
@@ -64,10 +65,17 @@ from flyteplugins_codegen.syncing import run_blocking
 OLD, FRESH = "the data that it was made from", "the fresh data"
 
 
-class Renewed(NamedTuple):
-    """The refresh with what a model made of it, and the folder of the solution that is proposed."""
+class Made(Value):
+    """What a model made of a refresh, and how it compares: kept in Flyte's cache, whatever is asked about approval."""
 
-    state: RefreshState
+    renewal: Renewal
+    comparison: Comparison | None = None
+
+
+class Renewed(NamedTuple):
+    """What a model made, and the folder of the solution that is proposed."""
+
+    made: Made
     proposed: FlyteDirectory
 
 
@@ -136,12 +144,11 @@ def renew_solution(state: RefreshState, data: dict[str, FlyteFile], kickoff: dt.
     driven = run_blocking(renew(earlier, state.refresh, step, sample_paths(fresh)))
     made = CodeGenEvalResult.from_run(driven, fresh)
     renewal = renewal_of(earlier, driven, made.solution.code)
-    state = state.changed(renewal=renewal)
-    if isinstance(next_step(state.refresh), Compare):
-        state = _compared(state, result, made, fresh)
+    comparison = _compared(result, made, fresh) if renewal.is_success else None
+    _shown(state.changed(renewal=renewal, comparison=comparison))
     folder = made.save(folder_for(made, ""))
     Deck("Report", as_frame((folder / "report.html").read_text()))
-    return Renewed(_shown(state), upload(folder, ""))
+    return Renewed(Made(renewal=renewal, comparison=comparison), upload(folder, ""))
 
 
 @dynamic
@@ -150,14 +157,15 @@ def take_steps(state: RefreshState, data: dict[str, FlyteFile], kickoff: dt.date
     """The nodes of what comes after the examination."""
     if not isinstance(next_step(state.refresh), RepairEarlier | Regenerate):
         return conclude(state=state)
-    renewed, proposed = renew_solution(state=state, data=data, kickoff=kickoff, key=state.key)
-    return settle(state=renewed, proposed=proposed)
+    made, proposed = renew_solution(state=state, data=data, kickoff=kickoff, key=state.key)
+    return settle(state=state, made=made, proposed=proposed)
 
 
 @dynamic
 @readable_errors
-def settle(state: RefreshState, proposed: FlyteDirectory) -> RefreshOutcome:
+def settle(state: RefreshState, made: Made, proposed: FlyteDirectory) -> RefreshOutcome:
     """Ask a human where that is to be, and let the new solution take the place of the old one."""
+    state = state.changed(renewal=made.renewal, comparison=made.comparison)
     step = next_step(state.refresh)
     if isinstance(step, Keep):
         return conclude(state=state)
@@ -284,10 +292,8 @@ def refresh(  # noqa: PLR0913 - a command line is flat
     return take_steps(state=state, data=data, kickoff=kickoff)
 
 
-def _compared(
-    state: RefreshState, old: CodeGenEvalResult, new: CodeGenEvalResult, fresh: dict[str, FlyteFile]
-) -> RefreshState:
-    """The state with the outputs of both, on all data that are at hand."""
+def _compared(old: CodeGenEvalResult, new: CodeGenEvalResult, fresh: dict[str, FlyteFile]) -> Comparison:
+    """The outputs of both, on all data that are at hand."""
     settings = old.settings
     options = ExecutionOptions(
         sandbox=settings.sandbox,
@@ -299,10 +305,10 @@ def _compared(
     both = {OLD: before, FRESH: sample_paths(fresh)} if before else {FRESH: sample_paths(fresh)}
     bundles = old.bundle("old solution"), new.bundle("new solution")
     compared = compare_solutions(*bundles, both, runner(options, settings.cache))
-    if before is None:
-        gone = f"{OLD} are not at hand, so that nothing was run on them"
-        compared = compared.model_copy(update={"notes": (gone, *compared.notes)})
-    return state.changed(comparison=compared)
+    if before is not None:
+        return compared
+    gone = f"{OLD} are not at hand, so that nothing was run on them"
+    return compared.model_copy(update={"notes": (gone, *compared.notes)})
 
 
 def _approved(described: str, state: RefreshState, proposed: FlyteDirectory) -> str:
