@@ -66,7 +66,7 @@ def carry_out(run: Run, action: AddPackages | AddSystemPackages | DropTests) -> 
         case AddSystemPackages():
             return _with_names(run, base, "add_system_packages", action)
         case DropTests():
-            return _without_tests(run, base, action)
+            return _without_tests(run, run.attempts[action.attempt - 1] if action.attempt else base, action)
 
 
 def _without_tests(run: Run, base: Attempt, action: DropTests) -> Run:

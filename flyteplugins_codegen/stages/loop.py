@@ -21,7 +21,13 @@ from flyteplugins_codegen.stages.candidates.verdict import disagreement_of
 from flyteplugins_codegen.stages.certainties import missing_packages, needed_system_packages
 from flyteplugins_codegen.stages.contradictions import contradicting_tests, droppable
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
-from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests, measure_first, strengthen
+from flyteplugins_codegen.stages.strengthening import (
+    MeasureStrength,
+    StrengthenTests,
+    measure_first,
+    strengthen,
+    unsettled_tests,
+)
 
 REPAIRS_OF_ONE_CANDIDATE: Final = 2
 FRESH_CANDIDATES: Final = 3
@@ -67,9 +73,13 @@ class AddSystemPackages(Value):
 
 
 class DropTests(Value):
-    """Judge the same code without generated tests that are certainly wrong."""
+    """Judge the same code without generated tests that are certainly wrong, or that nothing could settle.
+
+    `attempt` is the number of the one whose code that is; by default the one that the run goes on from.
+    """
 
     tests: tuple[DroppedTest, ...]
+    attempt: int | None = None
 
 
 class Repair(Value):
@@ -131,7 +141,15 @@ def next_action(run: Run) -> Action:
     base = base_attempt(run)
     has_passed = base.report is not None and base.report.passed
     decisions = _AFTER_SUCCESS if has_passed else _AFTER_FAILURE
-    return next(action for decide in decisions if (action := decide(run, base)) is not None)
+    action = next(action for decide in decisions if (action := decide(run, base)) is not None)
+    gives_up = not has_passed and isinstance(action, Finish | FreshDrafts)
+    return (_drop_added(run, base) if gives_up else None) or action
+
+
+def _drop_added(run: Run, base: Attempt) -> DropTests | None:
+    """A candidate that passed all it was judged by is not given up for tests that were asked for beyond these."""
+    found = unsettled_tests(run, base)
+    return DropTests(tests=found.tests, attempt=found.attempt) if found else None
 
 
 def _begin(run: Run) -> Action:

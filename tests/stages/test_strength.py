@@ -36,6 +36,15 @@ def test_rows(tmp_path):
 """
 
 
+WRONG_TEST = """
+
+def test_wrong(tmp_path):
+    (tmp_path / "table").write_text("a,b\\n1,2\\n")
+    main(["--table", str(tmp_path / "table")])
+    assert Path("/var/outputs/row_count").read_text() == "99"
+"""
+
+
 def generate(table, script, prompt, *, calls, **settings):
     """The result, for a prompt of the test's own, and how often each reply was asked for."""
     with ModelServer(script) as server:
@@ -85,6 +94,31 @@ def test_a_mistake_that_only_the_stronger_tests_find_is_repaired(table):
     assert result.success
     assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "strengthen_tests", "repair"]
     assert result.test_strength == 1.0
+
+
+@pytest.mark.parametrize(
+    ("added", "budget", "kept"),
+    [
+        (job.TESTS["test_code"] + WRONG_TEST, 3, True),
+        (job.TESTS["test_code"] + WRONG_TEST, 4, True),
+        (job.TESTS["test_code"].replace('"2"', '"3"'), 3, False),
+        ("import solution_of_others\n" + job.TESTS["test_code"], 3, False),
+    ],
+)
+def test_a_solution_that_passed_is_not_given_up_for_further_tests_that_are_wrong(table, added, budget, kept):
+    script = {
+        "SolutionReply": [job.solution()],
+        "TestsReply": [WEAK],
+        "StrongerTestsReply": [{"test_code": added}],
+        "RepairReply": [job.repair(1, 0)],
+    }
+    asked = list(script)[:budget]
+    result = generate(table, script, f"wrong {added}", calls=asked, budget=Budget(max_calls=budget))
+    assert result.success
+    assert result.solution.code == job.code()
+    assert result.test_strength == (1.0 if kept else 0.0)
+    assert all("no repair settled it" in test.reason for test in result.dropped_tests)
+    assert [test.name for test in result.dropped_tests] == ["test_wrong" if kept else "test_the_header_is_no_row"]
 
 
 @pytest.mark.parametrize(
