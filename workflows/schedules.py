@@ -1,0 +1,58 @@
+r"""Launch plans that refresh a registered solution: every hour, every night, and on demand.
+
+    pyflyte register workflows/refresh.py workflows/schedules.py --image REGISTRY/RUNNER:TAG --activate-launchplans
+
+Copy this file, and put in your solution's name, addresses and people. `{kickoff:...}` in an address is the time of the
+schedule, so that each run takes the data of its own hour or day.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from flytekit import CronSchedule, Email, FixedRate, LaunchPlan, PagerDuty, Slack
+from flytekit.models.core.execution import WorkflowExecutionPhase
+from flytekit.types.file import FlyteFile
+
+from flyteplugins_codegen.flyte.refreshing import refresh
+
+SOLUTION = "rainy-days"
+PHASE = WorkflowExecutionPhase
+BUDGET = {"max_calls": 10, "max_cost_usd": 1.0}
+
+HOURLY = LaunchPlan.get_or_create(
+    name="refresh-rainy-days-hourly",
+    workflow=refresh,
+    # One that comes often only looks: it pays for nothing, and calls somebody where the solution fails.
+    default_inputs={
+        "solution": SOLUTION,
+        "data": {"weather": FlyteFile("s3://bucket/weather/{kickoff:%Y-%m-%d}/{kickoff:%H}.csv")},
+        "drift": "any",
+        "budget": {"max_calls": 0},
+    },
+    schedule=FixedRate(duration=timedelta(hours=1), kickoff_time_input_arg="kickoff"),
+    notifications=[PagerDuty(phases=[PHASE.FAILED, PHASE.TIMED_OUT], recipients_email=["oncall@pagerduty.example"])],
+)
+
+NIGHTLY = LaunchPlan.get_or_create(
+    name="refresh-rainy-days-nightly",
+    workflow=refresh,
+    default_inputs={
+        "solution": SOLUTION,
+        "data": {"weather": FlyteFile("s3://bucket/weather/day={kickoff:%Y-%m-%d}/weather.csv")},
+        "tolerated": ["row count", "distribution precipitation"],
+        "allowed_difference": 0.02,
+        "budget": BUDGET,
+    },
+    schedule=CronSchedule(schedule="0 2 * * *", kickoff_time_input_arg="kickoff"),
+    notifications=[
+        Slack(phases=[PHASE.SUCCEEDED], recipients_email=["data@team.slack.example"]),
+        Email(phases=[PHASE.FAILED, PHASE.TIMED_OUT], recipients_email=["data@team.example"]),
+    ],
+)
+
+ON_DEMAND = LaunchPlan.get_or_create(
+    name="refresh-rainy-days",
+    workflow=refresh,
+    default_inputs={"solution": SOLUTION, "approval": "always", "budget": BUDGET},
+)
