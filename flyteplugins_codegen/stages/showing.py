@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.report import SuiteReport, TestReport
+from flyteplugins_codegen.models.report import SAMPLES_CASE, SuiteReport, TestReport
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.source.test_functions import find_test_functions, function_of, source_of, without_tests
@@ -23,8 +23,19 @@ class _Failures(Value):
 
 def masked_attempts(run: Run, attempts: Sequence[Attempt], samples: Mapping[str, Path]) -> tuple[Attempt, ...]:
     """Attempts as a model may hear of them, each with its cause, and the last one with its whole report."""
-    told = (*(attempt.model_copy(update={"report": None}) for attempt in attempts[:-1]), attempts[-1])
+    last = _without_cells(attempts[-1]) if run.settings.privacy == "profile" else attempts[-1]
+    told = (*(attempt.model_copy(update={"report": None}) for attempt in attempts[:-1]), last)
     return masked_failures(_Failures(attempts=told), masker_for(run.settings, run.request), samples).attempts
+
+
+def _without_cells(attempt: Attempt) -> Attempt:
+    """The attempt without what its variables held of the samples: parts and sums of cells, which no mask finds."""
+    if attempt.report is None:
+        return attempt
+    runs = [
+        run.model_copy(update={"variables": ""}) if run.case == SAMPLES_CASE else run for run in attempt.report.runs
+    ]
+    return attempt.model_copy(update={"report": attempt.report.model_copy(update={"runs": tuple(runs)})})
 
 
 def smallest_failures(report: TestReport, request: Request, tests: str | None) -> frozenset[str]:

@@ -21,6 +21,7 @@ from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.report import SAMPLES_CASE, Cause, ScriptRun, SuiteOrigin, SuiteReport, TestReport
 from flyteplugins_codegen.models.request import Example
 from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.models.strength import TestStrength
 from flyteplugins_codegen.sandbox.expectations import expect_outputs
 from flyteplugins_codegen.sandbox.outputs import Output
 from flyteplugins_codegen.sandbox.python_errors import syntax_cause
@@ -52,7 +53,14 @@ def run_tests(run: Run, samples: Mapping[str, Path], benches: Benches | None = N
     if attempt is None:
         return run  # its environment could not be built, and that is what the report says
     report = judge_attempt(run, attempt, samples, benches)
-    return with_changed(run, attempt.number, report=report, cause=report.causes[0] if report.causes else None)
+    asserts_nothing = any(suite.cause == _ASSERTS_NOTHING for suite in report.suites)
+    return with_changed(
+        run,
+        attempt.number,
+        report=report,
+        cause=report.causes[0] if report.causes else None,
+        strength=TestStrength(share=0.0) if asserts_nothing else None,
+    )
 
 
 def judge_attempt(

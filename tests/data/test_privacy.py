@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 import string
@@ -313,6 +314,15 @@ def test_a_part_of_a_private_name_and_its_quoted_form_are_found() -> None:
         f"KeyError: 'Planted' in {json.dumps(str(some))} {some[0].values[0]!r}", some, masker("masked", "name")
     )
     assert "Planted" not in masked
+
+
+@pytest.mark.parametrize("value", ["1961-03-17", "17.03.1961", "03/17/1961 08:15", " 1961/3/17"])
+@pytest.mark.parametrize("read", [dt.date(1961, 3, 17), dt.datetime(1961, 3, 17, 8, 15)])  # noqa: DTZ001 - as read
+def test_a_private_date_is_found_as_it_was_read(value, read) -> None:
+    told = f"born = {read!r}, {read} in line 17"
+    masked = mask_failure(told, [Cells("s", "born", [value])], masker("masked", "born"))
+    assert "1961" not in masked
+    assert "in line 17" in masked
 
 
 @given(st.lists(st.text(string.ascii_letters + " @.'\\\"é", min_size=3, max_size=20), min_size=1, max_size=5))

@@ -72,9 +72,9 @@ def staff(tmp_path: Path) -> Path:
     return path
 
 
-def sent(staff: Path, **settings: Any) -> tuple[str, Any]:
+def sent(staff: Path, first_fault: str = FAULTS[0], **settings: Any) -> tuple[str, Any]:
     """All that the server was sent in a run with two repairs, and the result."""
-    script = {"SolutionReply": [solution(FAULTS[0])], "RepairReply": [repair(fault) for fault in FAULTS[1:]]}
+    script = {"SolutionReply": [solution(first_fault)], "RepairReply": [repair(fault) for fault in FAULTS[1:]]}
     with ModelServer(script) as server:
         agent = AutoCoderAgent(
             model="openai/m", api_base=server.url, skip_tests=True, cache="disable", validation="off", **settings
@@ -109,6 +109,13 @@ def test_by_profile_no_rare_value_reaches_the_model(staff: Path) -> None:
     text, _ = sent(staff, privacy="profile", private_rows=4)
     assert not [value for value in [*PERSONAL, *PRIVATE, KEY] if value in text]
     assert "Bonn" in text
+
+
+def test_by_profile_no_variable_tells_a_part_of_a_sample(staff: Path) -> None:
+    parts = "mail, domain = rows[0]['email'].split('@'); raise ValueError('no such mail')"
+    text, _ = sent(staff, parts, privacy="profile")
+    assert "no such mail" in text
+    assert not [value for value in PERSONAL + PRIVATE if value.lower() in text.lower()]
 
 
 def test_an_unchanged_sample_has_the_same_fakes_at_every_run(staff: Path) -> None:

@@ -166,6 +166,7 @@ def test_a_wrong_solution_is_no_success_by_tests_that_assert_nothing(table, chec
     result = generate(table, script, "nothing", calls=["SolutionReply", "TestsReply"], max_iterations=1)
     assert not result.success
     assert "no test asserts anything" in result.error
+    assert result.test_strength == 0
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ _FIRST_MARK = 0xF0000
 _MARKS = re.compile("[\U000f0000-\U000fffff]")
 # No letter before it but that of an escape, as in a text that was quoted by `repr` or as JSON.
 _FRONT = r"(?:(?<!\w)|(?<=\\[abfnrtv])|(?<=\\x[0-9a-fA-F]{2})|(?<=\\u[0-9a-fA-F]{4}))"
+_DATE = re.compile(r"\s*(\d{1,4})[-./](\d{1,2})[-./](\d{1,4})(?!\d)")
+_LAST_DAY = 31
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
@@ -69,8 +71,8 @@ class _Quoted:
 
     @staticmethod
     def _forms(value: str, kind: Kind | None) -> set[str]:
-        """The value, as `repr` quotes it too; of a private one its words."""
-        forms = {value, repr(value)[1:-1], value.strip()}
+        """The value, as `repr` quotes it too, and as a date if it is one; of a private one its words."""
+        forms = {value, repr(value)[1:-1], value.strip(), *_dates(value)}
         if kind == "private":
             forms |= set(_WORD.findall(value))
         return {form for form in forms if len(form) >= _FEWEST_CHARACTERS}
@@ -83,6 +85,16 @@ class _Quoted:
                 if kind or count < self._masker.privacy.min_rows:
                     found.setdefault(value, self._masker.whole(value, "private"))
         return sorted(found.items(), key=lambda pair: (-len(pair[0]), pair[0]))
+
+
+def _dates(value: str) -> set[str]:
+    """A date as `str` and `repr` tell it once it was read, whichever of its numbers is the day."""
+    found = _DATE.match(value)
+    if found is None:
+        return set()
+    first, second, third = map(int, found.groups())
+    read = [(first, second, third)] if first > _LAST_DAY else [(third, second, first), (third, first, second)]
+    return {form for y, m, d in read for form in (f"{y}, {m}, {d}", f"{y:04}-{m:02}-{d:02}")}
 
 
 def _pattern(value: str) -> re.Pattern[str]:

@@ -48,7 +48,7 @@ def with_judged(run: Run, judged: Sequence[Run]) -> Run:
 
 
 def _outcome(attempt: Attempt) -> dict[str, object]:
-    return {name: getattr(attempt, name) for name in ("environment", "report", "cause")}
+    return {name: getattr(attempt, name) for name in ("environment", "report", "cause", "strength")}
 
 
 def _identity(attempt: Attempt) -> tuple[object, ...]:
