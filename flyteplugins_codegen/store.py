@@ -1,11 +1,13 @@
 """What is kept on disk between runs: entries named by their content's digest, written aside, then renamed.
 
 A process killed at any moment leaves either no entry or a whole one; two processes that write the same entry write the
-same bytes. Entries are JSON text with a checksum, so that a damaged one reads as absent.
+same bytes. Entries are JSON text with a checksum, so that a damaged one reads as absent. A disk that takes nothing, or
+gives back something else, is told once by a warning, and the run goes on without what it would have kept.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
@@ -71,12 +73,17 @@ class ContentStore:
         return self.root / kind / key[:2] / f"{key}.json"
 
     def get(self, kind: str, key: str, model: type[ModelT]) -> ModelT | None:
-        """The entry, or None where there is none, or it is damaged or of an older form."""
+        """The entry, or None where there is none, or it is of an older form, or damaged, which is told."""
+        path = self.path(kind, key)
         try:
-            checksum, _, body = self.path(kind, key).read_bytes().partition(b"\n")
-        except OSError:
+            checksum, _, body = path.read_bytes().partition(b"\n")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            _tell_damaged(path, str(error))
             return None
         if hashlib.sha256(body).hexdigest().encode() != checksum:
+            _tell_damaged(path, "its checksum is of something else")
             return None
         try:
             return model.model_validate_json(body)
@@ -88,21 +95,42 @@ class ContentStore:
         body = value.model_dump_json().encode()
         write_atomically(self.path(kind, key), hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
 
+    def keep(self, kind: str, key: str, value: BaseModel) -> None:
+        """As `put`, but a disk that does not take the value is told by a warning: the work is done, and not lost."""
+        try:
+            self.put(kind, key, value)
+        except OSError as error:
+            _tell_unkept(kind, self.root, error.strerror or type(error).__name__)
+
+
+@functools.cache
+def _tell_damaged(path: Path, flaw: str) -> None:
+    """Tell it once; a cache that turns up damaged again and again has a disk to blame."""
+    _log.warning("%s is damaged and made anew: %s; where this comes again, remove it and look at the disk", path, flaw)
+
+
+@functools.cache
+def _tell_unkept(kind: str, root: Path, flaw: str) -> None:
+    """Tell it once for a kind: a full disk takes none of its entries."""
+    _log.warning(
+        "%s could not be kept in %s: %s. The run goes on, and the next one makes them again, paid replies included; "
+        "make room there, or set FLYTE_CODEGEN_CACHE to another folder",
+        kind,
+        root,
+        flaw,
+    )
+
 
 def remembered(
     store: ContentStore, kind: str, key: str, model: type[ModelT], compute: Callable[[], ModelT], *, reread: bool = True
 ) -> ModelT:
     """The stored value, or the computed one, stored. `reread=False` computes anew and overwrites.
 
-    A disk that does not take the value is logged and costs nothing but the next run's time.
+    A disk that does not take the value is told and costs nothing but the next run's time.
     """
     found = store.get(kind, key, model) if reread else None
     if found is not None:
         return found
     value = compute()
-    try:
-        store.put(kind, key, value)
-    except OSError as error:
-        # The work is done: a full disk must not take it away.
-        _log.warning("%s could not be kept in %s, the next run will make it again: %s", kind, store.root, error)
+    store.keep(kind, key, value)
     return value

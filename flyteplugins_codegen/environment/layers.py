@@ -54,7 +54,10 @@ def install(lock: EnvironmentLock) -> InstalledEnvironment:
     try:
         folder = _environment(lock, python)
     except OSError as error:
-        raise IndexUnavailableError(f"installing into {cache_dir()} failed: {error}") from error
+        raise IndexUnavailableError(
+            f"installing into {cache_dir()} failed: {error}; make room there, or set FLYTE_CODEGEN_CACHE "
+            "to another folder"
+        ) from error
     return InstalledEnvironment(python=python, site_packages=(str(folder / "site-packages"),), digest=lock.digest)
 
 

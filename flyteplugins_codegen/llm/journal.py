@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-
+from flyteplugins_codegen.llm.claims import claimed
 from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest
 from flyteplugins_codegen.models.settings import CacheMode
 from flyteplugins_codegen.store import ContentStore, digest
 
-_KIND = "replies"
-_log = logging.getLogger(__name__)
+_KIND, _CLAIMS = "replies", "asking"
 
 
 class RememberedModel:
@@ -31,23 +29,35 @@ class RememberedModel:
         return self._model.name
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """See `Model`."""
+        """See `Model`. The same question, asked at the same time by another task or process, is paid for once."""
+        if self._mode == "disable":
+            return await self._model.complete(request)
         key = self._key(request)
-        found = self._store.get(_KIND, key, ModelReply) if self._mode == "auto" else None
-        if found is not None:
-            return found.model_copy(update={"is_reused": True})
+        if self._mode == "override":
+            return await self._ask(key, request)
+        return self._find(key) or await self._find_or_ask(key, request)
+
+    async def _find_or_ask(self, key: str, request: ModelRequest) -> ModelReply:
+        async with claimed(self._store.path(_CLAIMS, key).with_suffix(""), request.deadline_s) as waited_s:
+            return self._find(key) or await self._ask(key, _sooner(request, waited_s))
+
+    def _find(self, key: str) -> ModelReply | None:
+        found = self._store.get(_KIND, key, ModelReply)
+        return found and found.model_copy(update={"is_reused": True})
+
+    async def _ask(self, key: str, request: ModelRequest) -> ModelReply:
         reply = await self._model.complete(request)
-        if self._mode != "disable":
-            self._keep(key, reply)
+        # Before anybody sees it: it is paid for.
+        self._store.keep(_KIND, key, reply)
         return reply
 
     def _key(self, request: ModelRequest) -> str:
         # How long to wait for the answer is no part of the question.
         return digest(self.name, self._scope, request.model_dump(mode="json", exclude={"deadline_s"}))
 
-    def _keep(self, key: str, reply: ModelReply) -> None:
-        try:
-            self._store.put(_KIND, key, reply)
-        except OSError as error:
-            # The reply is in hand and paid for: a full disk must not take it away.
-            _log.warning("a reply could not be kept in %s, a resumed run will ask again: %s", self._store.root, error)
+
+def _sooner(request: ModelRequest, waited_s: float) -> ModelRequest:
+    """The request with what is left of its deadline after waiting for another who asked the same, in vain."""
+    if not waited_s:
+        return request
+    return request.model_copy(update={"deadline_s": max(request.deadline_s - waited_s, 0.001)})

@@ -12,9 +12,9 @@ import textwrap
 import time
 
 import pytest
-from model_server import Hang, ModelServer, Reply
+from model_server import Hang, HttpError, ModelServer, Reply
 
-from flyteplugins_codegen.errors import InvalidReplyError
+from flyteplugins_codegen.errors import DeadlineError, InvalidReplyError, ProviderError
 from flyteplugins_codegen.llm.ask import ask
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import SolutionReply
@@ -134,9 +134,26 @@ def test_a_killed_run_goes_on_without_repeating_a_call(tmp_path):
         assert asked == ["one", "two", "two", "three"]  # "two" was in flight when the process died
 
 
-async def test_identical_questions_at_once_leave_one_whole_entry(serve, store, solution_request):
-    server = serve(RIGHT, repeat_last=True)
+async def test_identical_questions_at_once_are_paid_for_once(serve, store, solution_request):
+    server = serve(Reply(RIGHT, delay_s=0.1), repeat_last=True)
     model = open_remembering(server, store)
-    await asyncio.gather(*(model.complete(solution_request()) for _ in range(4)))
-    assert len(list(store.root.rglob("*.json"))) == 1
-    assert (await model.complete(solution_request())).is_reused
+    replies = await asyncio.gather(*(model.complete(solution_request()) for _ in range(4)))
+    assert len(server.calls) == len(list(store.root.rglob("*.json"))) == 1
+    assert sorted(reply.is_reused for reply in replies) == [False, True, True, True]
+
+
+async def test_of_identical_questions_the_next_asks_where_the_first_failed(serve, store, solution_request):
+    model = open_remembering(serve(HttpError(401), RIGHT), store)
+    asked = (model.complete(solution_request()) for _ in range(2))
+    failed, reply = await asyncio.gather(*asked, return_exceptions=True)
+    assert isinstance(failed, ProviderError)
+    assert json.loads(reply.text) == RIGHT
+
+
+async def test_who_waited_in_vain_has_what_is_left_of_its_deadline(serve, store, solution_request):
+    model = open_remembering(serve(Hang(), repeat_last=True), store)
+    started = time.monotonic()
+    asked = (model.complete(solution_request(deadline_s=deadline_s)) for deadline_s in (0.4, 0.5))
+    ends = await asyncio.gather(*asked, return_exceptions=True)
+    assert [type(end) for end in ends] == [DeadlineError] * 2
+    assert time.monotonic() - started < 5
