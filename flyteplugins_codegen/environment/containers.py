@@ -128,7 +128,7 @@ def _packages_step(file: str) -> str:
         "RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=ca,target=/run/secrets/ca \\\n"
         # A distribution's own Python refuses pip (PEP 668); nothing but the solution lives in this image.
         "    PIP_BREAK_SYSTEM_PACKAGES=1 \\\n"
-        # Compiled, a package takes a third more: what a pod saves in compiling, it would spend in pulling.
+        # Compiled, what `import pandas` loads alone makes the layer an eighth larger. A pod pays for that with 0.8 s.
         "    python -m pip install --no-cache-dir --no-compile --disable-pip-version-check \\\n"
         "    --root-user-action=ignore \\\n"
         f"    --require-hashes --no-deps --only-binary :all: --requirement /app/{file}"
