@@ -273,6 +273,15 @@ def test_a_crash_is_told_with_its_signal_and_its_test(sandbox: Sandbox) -> None:
     assert "SIGABRT" in report.cause.message
 
 
+def test_a_lack_of_memory_is_told_with_its_limit_and_its_test(sandbox: Sandbox) -> None:
+    hungry = "def double(x):\n    rest = b'1' * (x << 29)\n    return x\n"
+    job = suite_job(hungry)
+    report = run_suite(sandbox, replace(job, limits=replace(job.limits, memory_mib=256)))
+    assert report.cause is not None
+    assert (report.cause.kind, report.cause.subject) == ("out_of_memory", "test_some[1]")
+    assert "256 MiB" in report.cause.message
+
+
 def test_a_source_without_tests_is_nothing_that_ran(sandbox: Sandbox) -> None:
     assert kind(judged(sandbox, RIGHT, "def helper(): pass")) == "nothing_ran"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -24,6 +25,7 @@ from flyteplugins_codegen.sandbox.suites.verdict import Charge, judge_suite, mis
 _NO_TESTS: Final = b"# The tests are kept in memory, where the solution does not find them.\n"
 _REPORT_KIB: Final = 16 << 10  # some 250 bytes for each test that passes
 _MAX_OUTPUT_CHARS: Final = 4_000
+_NEARLY_ALL: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,12 +118,21 @@ def judged(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport:
         output=failure_text(evidence.output, _MAX_OUTPUT_CHARS),
         cause=(
             limit_cause(execution, job.limits, evidence.running)
+            or _memory_cause(execution, job.limits, evidence)
             or _cut_cause(execution)
             or judge_suite(Charge(evidence, expected, job.origin, source.may_skip))
         ),
         wall_s=execution.wall_s,
         isolation=execution.isolation,
     )
+
+
+def _memory_cause(execution: Execution, limits: Limits, evidence: Evidence) -> Cause | None:
+    """Of a lack of memory the kernel ends the process of the tests alone: the job as such ends well."""
+    was_killed = evidence.exit_status == -signal.SIGKILL
+    if not was_killed or execution.peak_memory_mib < _NEARLY_ALL * limits.memory_mib:
+        return None
+    return limit_cause(replace(execution, status="out_of_memory"), limits, evidence.running)
 
 
 def flaw_before_running(job: SuiteJob) -> Cause | None:
