@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 import uuid
 from pathlib import Path
 
+from flytekit.core.context_manager import FlyteContextManager
 from flytekit.models.core.identifier import Identifier, ResourceType
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.flyte.caching import runs_locally
-from flyteplugins_codegen.flyte.leaving import upload
-from flyteplugins_codegen.flyte.refresh_state import RefreshOrder, version_of
+from flyteplugins_codegen.flyte.refresh_state import RefreshOrder, fetched, version_of
 from flyteplugins_codegen.flyte.registration.launch_plan import LaunchPlanSettings
 from flyteplugins_codegen.flyte.registration.moving import active_plan, move_plan
 from flyteplugins_codegen.flyte.registration.remote import open_remote, place_of
@@ -59,9 +59,21 @@ def _register(result: CodeGenEvalResult, order: RefreshOrder) -> Left:
 
 def _save(result: CodeGenEvalResult, order: RefreshOrder) -> str:
     address = order.save_to or order.solution
-    if runs_locally() and "://" not in address:
-        return str(_save_here(result, Path(address).absolute()))
-    return str(upload(result.save(Path("/tmp") / f"solution-{uuid.uuid4().hex}"), address).remote_source or address)  # noqa: S108 - a pod's own
+    if "://" in address:
+        _save_there(result, address.rstrip("/"), replaces=not order.save_to)
+        return address
+    return str(_save_here(result, Path(address).absolute()))
+
+
+def _save_there(result: CodeGenEvalResult, address: str, *, replaces: bool) -> None:
+    """Into an object store, which renames nothing: the old one is copied beside before the new one is written."""
+    access = FlyteContextManager.current_context().file_access
+    with tempfile.TemporaryDirectory() as folder:
+        if replaces:
+            with fetched(address) as earlier:
+                content = digest((earlier / "result.json").read_bytes())[:12]
+                access.put_data(str(earlier), f"{address}-{content}", is_multipart=True)
+        access.put_data(str(result.save(Path(folder) / "solution")), address, is_multipart=True)
 
 
 def _save_here(result: CodeGenEvalResult, folder: Path) -> Path:

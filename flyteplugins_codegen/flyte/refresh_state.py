@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import os
 import re
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from flytekit.types.directory import FlyteDirectory
+from flytekit.core.context_manager import FlyteContextManager
+from flytekit.exceptions.base import FlyteException
 from flytekit.types.file import FlyteFile
 from pydantic import Field, JsonValue, ValidationError
 
@@ -153,8 +156,22 @@ def old_data(result: CodeGenEvalResult) -> dict[str, Path] | None:
     return paths or None
 
 
+@contextlib.contextmanager
+def fetched(address: str) -> Iterator[Path]:
+    """A folder of an object store on this machine, while it is needed. Raises RequestError where it is not there."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            FlyteContextManager.current_context().file_access.get_data(address, folder, is_multipart=True)
+        except FlyteException as error:
+            raise RequestError(f"solution: {address} cannot be fetched: {error}") from error
+        yield Path(folder)
+
+
 def _saved(address: str) -> CodeGenEvalResult:
-    return CodeGenEvalResult.load(os.fspath(FlyteDirectory(address)) if "://" in address else address)
+    if "://" not in address:
+        return CodeGenEvalResult.load(address)
+    with fetched(address) as folder:
+        return CodeGenEvalResult.load(folder)
 
 
 def _whole_id(solution: str, project: str, domain: str) -> str:

@@ -10,6 +10,9 @@ from typing import Any
 import click
 import pytest
 from flytekit import Deck
+from flytekit.configuration import Image, ImageConfig, SerializationSettings
+from flytekit.core.context_manager import ExecutionState, FlyteContextManager
+from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
 from model_server import ModelServer
 
@@ -22,8 +25,19 @@ from flyteplugins_codegen.errors import (
     SampleError,
 )
 from flyteplugins_codegen.flyte import refreshing
-from flyteplugins_codegen.flyte.refreshing import refresh
-from flyteplugins_codegen.models.refresh import RefreshOutcome
+from flyteplugins_codegen.flyte.refresh_state import RefreshOrder, RefreshState
+from flyteplugins_codegen.flyte.refreshing import Made, refresh, settle
+from flyteplugins_codegen.models.drift import Drift, DriftReport
+from flyteplugins_codegen.models.refresh import (
+    Comparison,
+    Examination,
+    OutputDifference,
+    Refresh,
+    RefreshOutcome,
+    RefreshRules,
+    Renewal,
+)
+from flyteplugins_codegen.models.report import ScriptRun, TestReport
 
 ROOT = Path(__file__).parents[2]
 CODE = """\
@@ -277,6 +291,51 @@ def test_save_to_leaves_the_old_folder_alone(saved: Saved) -> None:
     assert outcome.solution == str(saved.folder / "next")
     assert saved.code() == CODE
     assert "/ 10" in CodeGenEvalResult.load(saved.folder / "next").solution.code
+
+
+def test_a_solution_in_a_store_is_replaced_there_and_the_old_one_stays_beside(saved: Saved) -> None:
+    data = table(saved.folder / "fresh.csv", TENFOLD)
+    address = f"file://{saved.solution}"
+    with ModelServer({"RepairReply": [for_high_prices("/ 7")]}) as server:
+        options = {"data": {"sales": FlyteFile(str(data))}, "api_base": server.url, "approval": "never"}
+        outcome = refresh(solution=address, **options)
+        assert (outcome.decision, outcome.solution) == ("replaced", address)
+        assert refresh(solution=address, **options).reason == "nothing changed"
+    assert "/ 7" in saved.code()
+    (earlier,) = saved.folder.glob("totals-*")
+    assert CodeGenEvalResult.load(earlier).solution.code == CODE
+
+
+def state_with(difference: float) -> RefreshState:
+    """A refresh that found a new solution, whose outputs differ so much."""
+    drift = Drift(kind="range", column="price", severity="major", old="0 to 1", new="0 to 99")
+    report = TestReport(runs=(ScriptRun(case="samples", status="exited", exit_code=0),))
+    examination = Examination(drifts=(DriftReport(sample="sales", drifts=(drift,)),), report=report)
+    order = RefreshOrder(solution="flytesnacks:development:totals:v1", is_registered=True)
+    refreshed = Refresh(rules=RefreshRules(allowed_difference=difference), examination=examination)
+    return RefreshState(order=order, refresh=refreshed, name="totals")
+
+
+@pytest.mark.parametrize(("allowed", "gates"), [(0.1, ["approve-refresh"]), (0.9, [])])
+def test_on_a_cluster_a_gate_stands_before_the_node_that_replaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, allowed: float, gates: list[str]
+) -> None:
+    monkeypatch.setattr(settle, "_wf", None)  # a pod compiles once in its process, and flytekit keeps that
+    far = OutputDifference(data="the fresh data", output="total", difference=0.5, told="total: 1 -> 2")
+    made = Made(renewal=Renewal(is_success=True, reason="r"), comparison=Comparison(differences=(far,)))
+    image = Image(name="default", fqn="registry.example/team/runner", tag="1")
+    settings = SerializationSettings(ImageConfig(default_image=image), "flytesnacks", "development", "v1")
+    context = FlyteContextManager.current_context().with_serialization_settings(settings)
+    assert context.execution_state is not None
+    state = context.execution_state.with_params(mode=ExecutionState.Mode.TASK_EXECUTION)
+    with FlyteContextManager.with_context(context.with_execution_state(state)) as entered:
+        inputs = {"state": state_with(allowed), "made": made, "proposed": FlyteDirectory(str(tmp_path))}
+        spec = settle.compile_into_workflow(entered, settle.task_function, **inputs)
+    nodes = {node.metadata.name: node for node in spec.nodes}
+    assert [name for name, node in nodes.items() if node.gate_node is not None] == gates
+    (replacing,) = [node for name, node in nodes.items() if name.endswith("replace_solution")]
+    awaited = {binding.var: binding.binding.promise for binding in replacing.inputs}
+    assert (awaited["approved"] is not None) == bool(gates)
 
 
 def without_profiles(saved: Saved) -> None:
