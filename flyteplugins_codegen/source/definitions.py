@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
+from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
 from flyteplugins_codegen.source.replies.lines import split_lines
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
-_LONGEST = 1_000_000  # characters: the parser needs about a hundred times the text's size in memory
 _REMEDY = 'give a signature, best with a docstring: \'def add(a, b):\\n    """The sum."""\\n\''
 
 
@@ -40,8 +40,10 @@ def read_definition(text: str, name: str | None = None) -> FunctionDefinition:
     """
     if not isinstance(text, str):
         raise ArgumentTypeError(f"the definition is {type(text).__name__}; pass a str: {_REMEDY}")
-    if len(text) > _LONGEST:
-        raise RequestError(f"the definition has {len(text):,} characters, more than {_LONGEST:,}; {_REMEDY}")
+    if len(text) > LONGEST_SOURCE_CHARS:
+        raise RequestError(
+            f"the definition has {len(text):,} characters, more than {LONGEST_SOURCE_CHARS:,}; {_REMEDY}"
+        )
     text = "\n".join(split_lines(text)).rstrip() + "\n"
     source, module = _parsed(text)
     found = _find(module.body, name)

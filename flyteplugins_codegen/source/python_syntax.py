@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import ast
 
-# The parser needs about a hundred times the text's size in memory.
-_LONGEST = 1_000_000
+from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
 
 
 def is_python(text: str) -> bool:
     """Whether the text is Python as it stands. More than a million characters are not looked at: False."""
-    if len(text) > _LONGEST:
+    if len(text) > LONGEST_SOURCE_CHARS:
         return False
     try:
         ast.parse(text)

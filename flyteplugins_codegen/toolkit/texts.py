@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
-
-_LONGEST: Final = 1_000_000
-"""Characters: beyond what any model takes, and about what Python's parser needs 100 MB for."""
+from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
 
 
 def require_text(what: str, value: Any, remedy: str) -> str:
@@ -33,8 +31,8 @@ def require_texts(what: str, value: Any, remedy: str) -> tuple[str, ...]:
 def _flaw(text: str) -> str:
     if not text.strip():
         return "is empty"
-    if len(text) > _LONGEST:
-        return f"has {len(text):,} characters, more than {_LONGEST:,}"
+    if len(text) > LONGEST_SOURCE_CHARS:
+        return f"has {len(text):,} characters, more than {LONGEST_SOURCE_CHARS:,}"
     if "\0" in text:
         return f"holds a NUL character at position {text.index(chr(0))}"
     try:

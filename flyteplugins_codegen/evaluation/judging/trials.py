@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from flyteplugins_codegen.evaluation.merging import LONGEST_PROGRAM_CHARS
 from flyteplugins_codegen.evaluation.values import JudgedBy, Outcome, Problem
+from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
 from flyteplugins_codegen.models.report import Cause, CauseKind
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits
 from flyteplugins_codegen.sandbox.failure_text import failure_text
@@ -123,9 +123,9 @@ def render_reason(case: str, message: str) -> str:
 def too_long(candidate: Candidate) -> Verdict | None:
     """The verdict on a program of a length that nobody writes; None for others."""
     size = len(candidate.program)
-    if size <= LONGEST_PROGRAM_CHARS:
+    if size <= LONGEST_SOURCE_CHARS:
         return None
-    told = f"the program has {size:,} characters; more than {LONGEST_PROGRAM_CHARS:,} are not run"
+    told = f"the program has {size:,} characters; more than {LONGEST_SOURCE_CHARS:,} are not run"
     return Verdict(outcome="syntax_error", judged_by=candidate.judged_by, reason=told)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from flyteplugins_codegen.evaluation.json_lines import Record
-from flyteplugins_codegen.evaluation.merging import LONGEST_PROGRAM_CHARS
+from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
 from flyteplugins_codegen.source.language_names import language_of_file
 
 _NOT_CODE: Final = frozenset(("", "json", "markdown", "text", "yaml", "toml", "csv"))
@@ -27,7 +27,7 @@ def read_folder(folder: Path) -> Iterator[Record]:
 
 def _text(path: Path) -> str:
     with path.open("rb") as file:  # no more than what is seen to be too long
-        return file.read(LONGEST_PROGRAM_CHARS * _UTF8_BYTES + 1).decode(errors="surrogateescape")
+        return file.read(LONGEST_SOURCE_CHARS * _UTF8_BYTES + 1).decode(errors="surrogateescape")
 
 
 def _natural(name: str) -> list[Any]:

@@ -37,5 +37,5 @@ class TaskIds:
         """The error for a sample of no problem."""
         close = get_close_matches(str(name), self.all, 1) or self.all[:1]
         like = f"; did you mean {close[0]!r}?" if close else "."
-        remedy = "To leave out samples of other problems, pass unknown='skip'"
+        remedy = "Take such lines out of the file; load_samples leaves them out with unknown='skip'"
         return RequestError(f"{place}: there is no problem {name!r} among the {len(self.all)}{like} {remedy}")
