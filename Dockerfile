@@ -7,23 +7,22 @@
 #   docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
 #     --security-opt systempaths=unconfined --cap-drop ALL --rm -it codegen-runner bash
 #
-# The base image needs `python` with venv.
+# The base image needs `python` with pip; a distribution's own will do. Another index than PyPI, and
+# a certificate that it needs, are told by `--secret id=pip,src=pip.conf` and `--secret id=ca,src=ca.pem`, to which that
+# file refers as /run/secrets/ca. Neither stays in the image or in its history.
 #
 #   docker build --tag codegen-runner .
-#   docker build --tag codegen-runner --build-arg BASE_IMAGE=python:3.12-slim --build-arg PIP_INDEX_URL=... .
+#   docker build --tag codegen-runner --build-arg BASE_IMAGE=python:3.12-slim .
 
 ARG BASE_IMAGE=python:3.11-slim
 
-FROM ${BASE_IMAGE} AS build
-ARG PIP_INDEX_URL
-WORKDIR /build
-COPY pyproject.toml README.md LICENSE ./
-COPY flyteplugins_codegen flyteplugins_codegen
-RUN python -m venv /opt/codegen && /opt/codegen/bin/pip install --no-cache-dir .
-
 FROM ${BASE_IMAGE}
 RUN useradd --uid 1000 --create-home --home-dir /srv/flyte flyte
-COPY --from=build /opt/codegen /opt/codegen
+# The source is only lent for the time of this step: one layer, with what was installed and nothing else.
+RUN --mount=type=bind,source=.,target=/build \
+    --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=ca,target=/run/secrets/ca \
+    python -m venv --without-pip /opt/codegen \
+ && python -m pip --python /opt/codegen/bin/python install --no-cache-dir /build
 # flytekit unpacks the code of a fast registration into the working directory: it must be the user's own.
 WORKDIR /srv/flyte
 ENV PATH=/opt/codegen/bin:$PATH \
