@@ -7,9 +7,9 @@
 #   docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
 #     --security-opt systempaths=unconfined --cap-drop ALL --rm -it codegen-runner bash
 #
-# The base image needs `python` with pip; a distribution's own will do. Another index than PyPI, and
-# a certificate that it needs, are told by `--secret id=pip,src=pip.conf` and `--secret id=ca,src=ca.pem`, to which that
-# file refers as /run/secrets/ca. Neither stays in the image or in its history.
+# The base image needs `python` with pip; a distribution's own will do. Another index than PyPI, and a certificate that it
+# needs, are told by `--secret id=pip,src=pip.conf` and `--secret id=ca,src=ca.pem`, to which that file refers as
+# /run/secrets/ca. Neither stays in the image or in its history.
 #
 #   docker build --tag codegen-runner .
 #   docker build --tag codegen-runner --build-arg BASE_IMAGE=python:3.12-slim .

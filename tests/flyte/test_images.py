@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import row_count_job as job
-from base_image import pip_image
+from base_image import pip_image, podman
 from flyte_admin import FlyteAdmin
 from flytekit import ImageSpec
 from flytekit.image_spec.image_spec import ImageBuildEngine, ImageSpecBuilder
@@ -16,6 +16,7 @@ from image_registry import ImageRegistry
 from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult, ImageConfig
+from flyteplugins_codegen.environment.containers import image_name
 from flyteplugins_codegen.errors import ImageBuildError
 from flyteplugins_codegen.flyte.imaging import build_image
 from flyteplugins_codegen.models.image import BuiltImage
@@ -51,6 +52,8 @@ def test_a_debian_package_that_does_not_exist_is_repaired_before_anything_runs(
     repair = {**mended, "test_code": None, "packages": [], "system_packages": []}
     first = {**job.solution(), "system_packages": [WRONG]}
     made = generate(tmp_path, config, SolutionReply=[first], RepairReply=[repair])
+    assert made.environment is not None
+    podman("rmi", image_name("image-counter-environment", made.environment, "", config))
     failed, passed = made.attempt_history
     assert failed.cause is not None
     assert (failed.cause.kind, failed.cause.subject) == ("package_unavailable", WRONG)

@@ -1,4 +1,4 @@
-"""The image of the stages: built from `Dockerfile` on the base of the tests, and `pyflyte run` in it without a right."""
+"""The image of the stages: built from `Dockerfile` on the base of the tests, `pyflyte run` in it without a right."""
 
 from __future__ import annotations
 
