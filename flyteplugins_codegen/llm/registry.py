@@ -47,6 +47,8 @@ _RESERVED_PARAMS = frozenset(
     {"model", "messages", "input", "system", "stream", "n", "response_format", "tools", "tool_choice"}
 )
 
+_CREDENTIAL = re.compile(r"(?i)authorization|api-?key|token|secret|cookie|password")
+
 
 def open_model(
     settings: Settings,
@@ -128,3 +130,10 @@ def _check_params(settings: Settings) -> None:
     reserved = sorted(_RESERVED_PARAMS & settings.model_params.keys())
     if reserved:
         raise SettingsError(f"model_params holds {', '.join(reserved)}, which the request itself sets; leave it out")
+    headers = settings.model_params.get("extra_headers")
+    telling = [name for name in headers if _CREDENTIAL.search(name)] if isinstance(headers, dict) else []
+    if telling:
+        raise SettingsError(
+            f"model_params holds the header {telling[0]!r}, whose value results, logs and a cluster's console would "
+            "show; name the variable or secret that holds the key by api_key"
+        )

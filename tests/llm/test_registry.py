@@ -73,6 +73,19 @@ def test_parameters_do_not_replace_what_the_request_says(reserved):
         open_model(Settings(model="gpt-5", model_params={reserved: "x"}))
 
 
+@pytest.mark.parametrize("header", ["Authorization", "x-api-key", "Cookie"])
+def test_a_header_that_holds_a_secret_is_refused_and_not_shown(header):
+    params = {"extra_headers": {"X-Team": "data", header: "s3cret"}}
+    with pytest.raises(SettingsError, match=header) as refused:
+        open_model(Settings(model="gpt-5", model_params=params))
+    assert "s3cret" not in str(refused.value)
+
+
+def test_other_headers_and_an_idempotency_key_are_passed_on(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-any")
+    open_model(Settings(model="gpt-5", model_params={"extra_headers": {"X-Team": "data", "Idempotency-Key": "1"}}))
+
+
 async def test_a_key_may_be_a_flyte_secret(monkeypatch, solution_request):
     import flytekit
 
