@@ -18,6 +18,7 @@ import uv
 from benchmarks.data.run import main as data_figures
 from benchmarks.evaluation.run import main as evaluation_figures
 from benchmarks.figures import Effort, measure_figures
+from benchmarks.flyte.run import main as flyte_figures
 from benchmarks.images.run import main as image_figures
 from benchmarks.measure import ROOT, Bench, Side, machine
 from benchmarks.peer.environments import PeerEnvironments, make_environments
@@ -25,7 +26,7 @@ from benchmarks.sandbox.run import main as sandbox_figures
 from benchmarks.table import render_json, render_table
 
 FOLDER = ROOT / "benchmarks" / ".peer"
-PARTS = ("all", "peer", "sandbox", "data", "evaluation", "images")
+PARTS = ("all", "peer", "sandbox", "data", "evaluation", "images", "flyte")
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -42,6 +43,8 @@ def main(words: Sequence[str] | None = None) -> int:
         missed |= bool(evaluation_figures([]))
     if arguments.part in ("all", "images"):
         missed |= bool(image_figures([]))
+    if arguments.part in ("all", "flyte"):
+        missed |= bool(flyte_figures([]))
     return int(missed)
 
 
