@@ -35,6 +35,7 @@ from flyteplugins_codegen.flyte.evaluation_values import (
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.leaving import upload
 from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.stage_pods import BESIDE
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.store import cache_dir, digest
 
@@ -45,7 +46,7 @@ _MOST_SHARDS = 64
 _ALL, _NONE = 1 - 1e-6, 1e-6
 
 
-@task
+@task(**BESIDE)
 @readable_errors
 def split_evaluation(  # noqa: PLR0913 - a command line is flat
     *,
@@ -78,7 +79,7 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
     return Split(parts, [FlyteFile(str(file)) for _, file in written], FlyteFile(str(path)), settings)
 
 
-@task(cache=cached_by_code("environment", "evaluation", "sandbox", "source", ignored=("samples", "problems")))
+@task(cache=cached_by_code("environment", "evaluation", "sandbox", "source", ignored=("samples", "problems")), **BESIDE)
 @readable_errors
 def judge_part(part: Part, samples: FlyteFile, problems: FlyteFile, settings: JudgeSettings) -> JudgedPart:
     """Judge the samples of one part."""
@@ -117,7 +118,7 @@ def judge_parts(
     return mapped(part=parts, samples=samples)
 
 
-@task(enable_deck=True, deck_fields=())
+@task(enable_deck=True, deck_fields=(), **BESIDE)
 @readable_errors
 def gather_evaluation(  # noqa: PLR0913 - the parts, and what the whole is made of
     *,

@@ -14,6 +14,7 @@ from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.flyte.caching import cached_by_code
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.stage_pods import BESIDE
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.toolkit.generate_assertions import generate_assertions
 from flyteplugins_codegen.toolkit.implement import implement
@@ -28,7 +29,7 @@ class Implemented(NamedTuple):
 
 
 @launchable
-@task(cache=cached_by_code("llm", "sandbox", "source", "toolkit"), secret_requests=model_secrets())
+@task(cache=cached_by_code("llm", "sandbox", "source", "toolkit"), secret_requests=model_secrets(), **BESIDE)
 @readable_errors
 def implement_task(
     definition: str,

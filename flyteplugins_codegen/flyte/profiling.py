@@ -12,13 +12,14 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.data import extracting, profile
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.stage_pods import BESIDE
 from flyteplugins_codegen.flyte.state import sample_paths
 from flyteplugins_codegen.models.privacy import Privacy
 from flyteplugins_codegen.models.profile import DataContext, PrivacyMode, SampleProfile
 
 
 @launchable
-@task
+@task(**BESIDE)
 @readable_errors
 def profile_sample(sample: FlyteFile, name: str = "sample", max_sample_rows: int = 100) -> SampleProfile:
     """Profile all of a file: rows, columns, types, nulls, ranges, frequent values, shapes, keys, oddities.
@@ -32,7 +33,7 @@ def profile_sample(sample: FlyteFile, name: str = "sample", max_sample_rows: int
 
 
 @launchable
-@task
+@task(**BESIDE)
 @readable_errors
 def profile_folder(sample: FlyteDirectory, name: str = "sample", max_sample_rows: int = 100) -> SampleProfile:
     """Profile a folder of parts as the one table that they are.
@@ -46,7 +47,7 @@ def profile_folder(sample: FlyteDirectory, name: str = "sample", max_sample_rows
 
 
 @launchable
-@task
+@task(**BESIDE)
 @readable_errors
 def extract_data_context(
     samples: dict[str, FlyteFile],

@@ -23,6 +23,7 @@ from flyteplugins_codegen.flyte.evaluating import evaluate
 from flyteplugins_codegen.flyte.evaluation_values import Evaluated, problem_path
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.stage_pods import BESIDE
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.llm.budgeted import Account
 from flyteplugins_codegen.models.base import Value
@@ -74,7 +75,7 @@ class Sampled(NamedTuple):
     spent: Spending
 
 
-@task
+@task(**BESIDE)
 @readable_errors
 def plan_sampling(  # noqa: PLR0913 - a command line is flat
     *,
@@ -116,6 +117,7 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
 @task(
     cache=cached_by_code("evaluation", "llm", "toolkit", ignored=("problems", "budget", "before")),
     secret_requests=model_secrets(),
+    **BESIDE,
 )
 @readable_errors
 def sample_chunk(
@@ -146,7 +148,7 @@ def sample_chunks(chunks: list[Chunk], problems: FlyteFile, sampling: Sampling, 
     return samples
 
 
-@task
+@task(**BESIDE)
 @readable_errors
 def join_samples(samples: list[FlyteFile]) -> FlyteFile:
     """One file of all samples, in the order of their chunks."""

@@ -39,6 +39,12 @@ OWN: Final[Mapping[StageName, StageSettings]] = MappingProxyType(
 """Retries are for what another try can help: a server, an index or a sandbox that failed, a node that went away."""
 
 
+BESIDE: Final[Mapping[str, Any]] = MappingProxyType(
+    {"requests": FlyteResources(cpu="2", mem="1Gi"), "limits": FlyteResources(cpu="2", mem="1Gi"), "retries": 1}
+)
+"""What tasks that are no stage of a run are declared with: room for what they run, as long as it takes."""
+
+
 def own_settings(stage: StageName) -> dict[str, Any]:
     """What a stage's `@task` is declared with."""
     settings = OWN[stage]

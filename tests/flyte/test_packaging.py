@@ -45,6 +45,9 @@ def test_the_workflows_package_and_only_tasks_that_talk_to_a_model_ask_for_the_s
     assert not {name for name in ("prepare", "finish") if of_ours[name].metadata.discoverable}
     assert of_ours["run_tests"].metadata.discoverable
     assert of_ours["implement_task"].metadata.discoverable
+    for name in ("run_tests", "judge_part", "sample_chunk", "implement_task"):
+        assert of_ours[name].container.resources.limits, name
+        assert of_ours[name].metadata.retries.retries, name
     assert "Pickle" not in "".join(str(made.interface) for made in tasks.values())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from pod_forker import forked_pods
 from propeller import NodeFailedError, StartPod, Walk
 
 from flyteplugins_codegen import CodeGenEvalResult
+from flyteplugins_codegen.flyte.evaluating import evaluate
 from flyteplugins_codegen.flyte.workflow import generate
 
 ROOT = Path(__file__).parents[2]
@@ -33,10 +35,13 @@ NEEDS_SIX = {**job.solution(0), "code": f"__import__('si' + 'x')\n{job.code(0)}"
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `pyflyte package` makes of the workflow."""
+    """What `pyflyte package` makes of the workflows."""
     path = tmp_path_factory.mktemp("package") / "package.tgz"
     pyflyte = str(Path(sys.executable).with_name("pyflyte"))
-    packaging = (pyflyte, "--pkgs", "workflows.generate", "package", "--image", "runner:1", "--output", str(path))
+    packaging = (
+        *(pyflyte, "--pkgs", "workflows.generate", "--pkgs", "workflows.evaluate"),
+        *("package", "--image", "runner:1", "--output", str(path)),
+    )
     done = subprocess.run(packaging, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return path
@@ -60,13 +65,19 @@ def generated(walk: Walk, server: ModelServer, folder: Path, **given: Any) -> Co
     """What the registered workflow leaves, launched with its defaults beside what is given."""
     given |= {"prompt": "count", "model": "openai/any", "api_base": server.url, "outputs": job.OUTPUTS}
     given["samples"] = {"table": FlyteFile(str(job.write_table(folder / "table.csv", rows=3)))}
-    defaults = {name: default for name, (_, default) in generate.python_interface.inputs_with_defaults.items()}
+    made: CodeGenEvalResult = left_by(walk, generate, given)["result"]
+    return made
+
+
+def left_by(walk: Walk, workflow: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """What a registered workflow leaves."""
+    defaults = {name: default for name, (_, default) in workflow.python_interface.inputs_with_defaults.items()}
     context = FlyteContextManager.current_context()
-    types = generate.python_interface.inputs
-    literals = translate_inputs_to_literals(context, {**defaults, **given}, generate.interface.inputs, types)
-    left = walk.run_workflow(generate.name, dict(LiteralMap(literals=literals).to_flyte_idl().literals))
+    types = workflow.python_interface.inputs
+    literals = translate_inputs_to_literals(context, {**defaults, **given}, workflow.interface.inputs, types)
+    left = walk.run_workflow(workflow.name, dict(LiteralMap(literals=literals).to_flyte_idl().literals))
     outputs = LiteralMap.from_flyte_idl(LiteralMapMessage(literals=left))
-    return TypeEngine.literal_map_to_kwargs(context, outputs, generate.python_interface.outputs)["result"]
+    return TypeEngine.literal_map_to_kwargs(context, outputs, workflow.python_interface.outputs)
 
 
 def test_a_first_answer_that_is_right_takes_each_stage_once(walk: Walk, tmp_path: Path) -> None:
@@ -119,3 +130,14 @@ def test_candidates_are_drafted_and_judged_side_by_side_by_map_tasks_and_pods_ha
     assert not left.node.task_node.overrides.resources.limits
     assert left.template.container.resources.limits
     assert left.template.metadata.retries.retries == 2
+
+
+def test_an_evaluation_is_dealt_out_to_the_pods_of_a_map_task_and_put_together(walk: Walk, tmp_path: Path) -> None:
+    samples = tmp_path / "samples.jsonl"
+    completions = {"HumanEval/53": "    return x + y\n", "HumanEval/23": "    return 0\n"}
+    samples.write_text("".join(json.dumps({"task_id": t, "completion": c}) + "\n" for t, c in completions.items()))
+    given = {"problems": "humaneval", "samples": FlyteFile(str(samples)), "k": [1], "shards": 2}
+    left = left_by(walk, evaluate, given | {"save_to": str(tmp_path / "kept")})
+    assert left["pass_at_k"] == {"pass@1": 0.5}
+    assert walk.order == ["split_evaluation", "judge_parts", "judge_part", "judge_part", "gather_evaluation"]
+    assert (tmp_path / "kept" / "report.html").exists()
