@@ -47,11 +47,15 @@ class Cause(Value):
 
     @property
     def told(self) -> str:
-        """The cause in one line."""
-        first_line = self.message.strip().partition("\n")[0][:200]
+        """The cause in one line: of a traceback the last, which says what was raised, else the first."""
+        lines = self.message.strip().splitlines() or [""]
+        line = lines[-1 if _TRACEBACK in lines else 0].strip()[:200]
         # Most messages name what they are about themselves.
-        about = f" ({self.subject})" if self.subject and self.subject not in first_line else ""
-        return f"{self.kind.replace('_', ' ')}{about}: {first_line}"
+        about = f" ({self.subject})" if self.subject and self.subject not in line else ""
+        return f"{self.kind.replace('_', ' ')}{about}: {line}"
+
+
+_TRACEBACK = "Traceback (most recent call last):"
 
 
 class ScriptRun(Value):

@@ -136,6 +136,18 @@ def test_a_report_in_which_nothing_ran_is_no_success():
     assert "nothing ran" in action.reason
 
 
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("it ended with 1\nTraceback (most recent call last):\n  File ...\nKeyError: 'a'", "exception: KeyError: 'a'"),
+        ("it ended with 1\nsomething on stderr", "exception (KeyError): it ended with 1"),
+        ("", "exception (KeyError): "),
+    ],
+)
+def test_a_cause_is_told_in_one_line_by_what_was_raised(message, told):
+    assert Cause(kind="exception", subject="KeyError", message=message).told == told
+
+
 def test_the_users_examples_come_before_everything_else_among_the_causes():
     def cause(message):
         return Cause(kind="exception", message=message)

@@ -27,9 +27,9 @@ def confidence_in(run: Run, chosen: Attempt) -> float | None:
     """How likely one more independent check of the chosen candidate's results would agree with them, from 0 to 1.
 
     Each voice counts once: every example and every test of the user's that it passed; the generated tests together,
-    whose author had not seen it, and no more of them than their measured strength; every other draft that passes what
-    the user gave, for or against by what it does. Each repair behind the candidate counts against, for what is mended
-    until a check is content has not passed it blind. By Laplace's rule of succession that makes
+    where their author had not seen it, and no more of them than their measured strength; every other draft that passes
+    what the user gave, for or against by what it does. Each repair behind the candidate counts against, for what is
+    mended until a check is content has not passed it blind. By Laplace's rule of succession that makes
     (for + 1) / (for + against + 2): 0.67 for a first draft that passes generated tests of full strength alone, 0.8
     where two more drafts do the same, more with every example. 1.0 would be certainty, which no number of checks gives:
     it is approached and never reached. None where the candidate failed or no voice is heard, as of a single draft that
@@ -65,9 +65,12 @@ def _checks_of_the_user(report: TestReport) -> int:
 
 
 def _blind_suite(run: Run, chosen: Attempt, report: TestReport) -> float:
-    """The voice of the author of the generated tests; none once some of them were found wrong."""
+    """The voice of the author of the generated tests; none once some of them were found wrong.
+
+    Nor where it had seen the solution, as an agent has, and as whoever wrote tests beyond weak ones: these alone count.
+    """
     judged = any(suite.origin == "generated" and suite.expected for suite in report.suites)
-    if not judged or run.dropped_tests:
+    if not judged or run.dropped_tests or run.settings.backend == "agent":
         return 0.0
-    share = chosen.strength.share if chosen.strength is not None else None
-    return 1.0 if share is None else share
+    strengths = (attempt.strength for attempt in lineage_of(run, chosen))
+    return min((each.share for each in strengths if each is not None and each.share is not None), default=1.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,9 +17,12 @@ from flyteplugins_codegen.models.strength import TestStrength
 from flyteplugins_codegen.stages.candidates.confidence import Voices, confidence_in
 
 
-def confidence(*attempts: Attempt, of: int = 1, dropped: tuple[DroppedTest, ...] = ()) -> float | None:
+def confidence(*attempts: Attempt, of: int = 1, dropped: tuple[DroppedTest, ...] = (), **settings: Any) -> float | None:
     run = Run(
-        settings=Settings(model="openai/m"), request=Request(prompt="p"), attempts=attempts, dropped_tests=dropped
+        settings=Settings(model="openai/m", **settings),
+        request=Request(prompt="p"),
+        attempts=attempts,
+        dropped_tests=dropped,
     )
     return confidence_in(run, attempts[of - 1])
 
@@ -30,6 +35,13 @@ def test_tests_that_most_wrong_versions_pass_are_a_weak_voice_and_none_where_all
     half = judged(1, 1, strength=TestStrength(share=0.5))
     assert confidence(half) == pytest.approx(1.5 / 2.5)
     assert confidence(judged(1, 1, strength=TestStrength(share=0.0))) is None
+
+
+def test_tests_whose_author_had_seen_the_solution_are_no_voice():
+    assert confidence(judged(1, 1), backend="agent") is None
+    weak = judged(1, 1, strength=TestStrength(share=0.5))
+    stronger = judged(2, 1, action="strengthen_tests", parent=1, strength=TestStrength(share=1.0))
+    assert confidence(weak, stronger, of=2) == pytest.approx(1.5 / 2.5)
 
 
 def test_drafts_that_do_the_same_speak_for_it_and_others_against():
