@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import marshal
 import math
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
@@ -184,6 +186,11 @@ for inp, exp in ((3, 1.5), ([3.0], [1.5]), ([], [])):
     assertion(f(inp), exp)
 """
 
+PACKED = base64.b64encode(zlib.compress(b'["bare",[-4,0,1]]\n2.0')).decode()
+ROOT = CheckFunction(
+    f"# It raises.\nimport sys\ncheck = sys.modules['recorded'].Cases({PACKED!r}, 'root', 0.0).check\n"
+)
+
 
 def test_arrays_are_plain_their_subclasses_are_not_and_nothing_is_close_to_something(
     tmp_path_factory: pytest.TempPathFactory,
@@ -194,6 +201,11 @@ def test_arrays_are_plain_their_subclasses_are_not_and_nothing_is_close_to_somet
         assert kind(run_values(opened, job(EQUAL_ARRAY, SORTED))) == "test_failed"
         assert run_values(opened, job(HALF, HALVES)).cause is None
         assert kind(run_values(opened, job("def f(x): return []", HALVES))) == "test_failed"
+        # A root modulo 256: in its own type the polynomial is zero there.
+        assert (
+            kind(run_values(opened, job("import numpy as np\ndef f(x): return np.int8(126)\n", ROOT))) == "test_failed"
+        )
+        assert run_values(opened, job("import numpy as np\ndef f(x): return np.int8(-2)\n", ROOT)).passed
         pairs = Pairs((Pair(([3, 1],), expected=3), Pair(([2.5],), expected=2.5)))
         assert run_values(opened, job("import numpy as np\ndef f(x): return np.max(x)\n", pairs)).passed
 

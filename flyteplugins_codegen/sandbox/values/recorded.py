@@ -127,26 +127,35 @@ def is_as_present(found: Any, expected: Any, _: list[Any], __: float) -> bool:
     return is_same(found, expected) if isinstance(found, bool) else expected is (found is not None)
 
 
-def is_number(value: Any) -> bool:
-    """Whether it is one of Python's or numpy's own numbers: an object of the solution's may calculate as it likes."""
-    return isinstance(value, (int, float)) or type(value).__module__ == "numpy"
+def number_of(value: Any) -> int | float | None:
+    """Python's own number of the same value; None for what is no number.
+
+    To calculate with it as it came would be to let it calculate: numpy's small types round, and wrap around at zero.
+    """
+    if type(value).__module__ == "numpy" and not getattr(value, "ndim", 1):
+        value = value.item()
+    return value if isinstance(value, (int, float)) else None
 
 
 def is_root(found: Any, _: Any, given: list[Any], tolerance: float) -> bool:
     """HumanEval 32: any root of the polynomial with these coefficients."""
-    if not is_number(found):
+    root = number_of(found)
+    if root is None:
         return False
-    value = sum(factor * found**power for power, factor in enumerate(given[0]))
+    try:
+        value = sum(factor * root**power for power, factor in enumerate(given[0]))
+    except OverflowError:  # so far from zero that no float holds it
+        return False
     return bool(abs(value) <= (tolerance or FLOAT_TOLERANCE))
 
 
 def is_surface(found: Any, expected: Any, given: list[Any], tolerance: float) -> bool:
     """MBPP 581: the height of a pyramid may be that of its side, or that of its top above the base."""
-    if is_close(found, expected, given, tolerance) or not is_number(found):
-        return is_same(found, expected)
-    base, height = given
+    if is_close(found, expected, given, tolerance):
+        return True
+    number, (base, height) = number_of(found), given
     side = ((base / 2) ** 2 + height**2) ** 0.5
-    return bool(abs(found - round(base**2 + 2 * base * side)) <= tolerance)
+    return number is not None and abs(number - round(base**2 + 2 * base * side)) <= tolerance
 
 
 def is_digit_distance(found: Any, expected: Any, given: list[Any], _: float) -> bool:
