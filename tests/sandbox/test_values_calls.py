@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,6 +57,7 @@ def test_a_value_is_told_before_the_next_call_can_change_it(sandbox: Sandbox) ->
         ("while True: pass", "timed_out"),
         ("import time; time.sleep(9)", "timed_out"),
         ("import os; os._exit(0)", "exception"),
+        ("y = []\n        while True: y.append(bytes(1 << 24))", "out_of_memory"),
     ],
 )
 def test_the_call_that_ended_it_is_named_and_those_before_it_have_passed(
@@ -63,8 +65,8 @@ def test_the_call_that_ended_it_is_named_and_those_before_it_have_passed(
 ) -> None:
     report = judged(sandbox, f"def f(x):\n    if x == 40:\n        {ending}\n    return x + x\n", *MANY)
     assert report.cause
-    assert report.cause.kind == kind
-    assert "f(40)" in report.cause.message
+    assert (report.cause.kind, report.cause.subject) == (kind, "pair 41")
+    assert kind == "out_of_memory" or "f(40)" in report.cause.message
     assert [case.name for case in report.cases if case.outcome == "passed"] == [f"pair {n}" for n in range(1, 41)]
 
 
@@ -113,6 +115,17 @@ def say(place, text, goes_on="true"):
     os.write(link._writing, len(text).to_bytes(4, "big") + text)
 """
 
+LATE = """
+import threading, time
+def late():
+    time.sleep(0.1)
+    say(9, 18)
+def f(x):
+    if x == 7: threading.Thread(target=late).start()
+    if x == 9: time.sleep(0.3)
+    return x + x
+"""
+
 
 @pytest.mark.parametrize(
     "forged",
@@ -123,12 +136,79 @@ def say(place, text, goes_on="true"):
         "def f(x):\n    if x == 3: say(3, 6, 'false')\n    return x + x",
         "def f(x):\n    say(x, 2 * x, '7'); return x + x",
         "def f(x):\n    if x == 59: say(60, 0)\n    return x + x",
+        LATE,
+        "def f(x):\n    if x in (2, 3): say(5 - x, 2 * (5 - x))\n    else: return x + x",
     ],
 )
 def test_who_says_more_than_the_answers_is_found_out(sandbox: Sandbox, forged: str) -> None:
     report = judged(sandbox, AHEAD + forged, *MANY)
     assert report.cause
     assert report.cause.kind == "untrusted_report"
+
+
+ITSELF: list[Any] = []
+ITSELF.append(ITSELF)
+
+
+@pytest.mark.parametrize(
+    ("gives", "value"),
+    [
+        ("float('nan')", math.nan),
+        ("-0.0", 0.0),
+        ("complex(0, -x)", 0j),
+        ("10 ** 10_000 + x", 10**10_000),
+        ("{b'a', frozenset({x})}", {b"a", frozenset({0})}),
+        ("[seen := [x], seen, seen]", [[0], [0], [0]]),
+        ("(itself := []).append(itself) or itself", ITSELF),
+        ("L([x, 6])", [0, 6]),
+        ("(I(x), I(6))", (0, 6)),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_a_value_of_any_kind_is_taken_for_what_it_is(sandbox: Sandbox, gives: str, value: Any) -> None:
+    """Whatever a class of the solution's says of its own equality, text and items."""
+    says = "__eq__ = __ne__ = __repr__ = __reduce_ex__ = __hash__ = __iter__ = __len__ = __index__ = lies"
+    solution = f"def lies(*_): raise KeyError\nclass L(list): {says}\nclass I(int): {says}\n"
+    solution += f"def f(x, n): return {gives}\n"
+    pairs = [Pair((0, number), expected=value) for number in range(20)]
+    assert failed(judged(sandbox, solution, *pairs, Pair((0, 0), expected=["other"]))) == ["pair 21"]
+
+
+LOOKS_AHEAD = """
+import re
+def f(x):
+    found = []
+    with open('/proc/self/maps') as maps, open('/proc/self/mem', 'rb') as memory:
+        for line in maps:
+            start, end = (int(part, 16) for part in line.split()[0].split('-'))
+            try:
+                memory.seek(start)
+                found += re.findall(rb'hid[d]en [0-9]+|giv[e]n [0-9]+', memory.read(end - start))
+            except (OSError, ValueError, OverflowError): pass
+    return sorted(set(found))
+"""
+
+
+def test_who_looks_ahead_finds_what_is_given_and_not_what_is_expected(sandbox: Sandbox) -> None:
+    report = judged(sandbox, LOOKS_AHEAD, *(Pair((f"given {n}",), expected=f"hidden {n}") for n in range(4)))
+    assert [case.outcome for case in report.cases] == ["failed"] * 4
+    assert "given 3" in report.cases[0].message
+    assert "hidden" not in report.cases[0].message.partition("expected")[0]
+
+
+def test_who_changes_the_arguments_of_later_calls_answers_other_questions(sandbox: Sandbox) -> None:
+    solution = "import gc\ndef f(x):\n    for found in gc.get_objects():\n"
+    solution += "        if type(found) is list and found[:1] == ['bare']: found[1:] = [3]\n    return x + x\n"
+    assert failed(judged(sandbox, solution, *(Pair((number,), expected=2 * number) for number in (3, 4, 3)))) == [
+        "pair 2"
+    ]
+
+
+def test_who_reads_the_questions_itself_waits_for_those_that_come_after_its_answer(sandbox: Sandbox) -> None:
+    reads = "import gc, os\ndef f(x):\n    link = next(o for o in gc.get_objects() if type(o).__name__ == 'Link')\n"
+    report = judged(sandbox, f"{reads}    os.read(link._reading, 1 << 20)\n    return x + x\n", *MANY)
+    assert report.cause
+    assert (report.cause.kind, report.cause.subject) == ("timed_out", "pair 1")
 
 
 @pytest.fixture(scope="module")
