@@ -17,7 +17,7 @@ from flyteplugins_codegen.flyte.state import RunState
 from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.rules import ValidateMode
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.models.settings import Backend, CacheMode, SandboxKind
+from flyteplugins_codegen.models.settings import ApiName, Backend, CacheMode, SandboxKind
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
 
 
@@ -29,6 +29,9 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
     name: str,
     api_key: str,
     api_base: str,
+    api: ApiName,
+    stream: bool,
+    max_concurrent_calls: int,
     model_params: dict | None,
     base_packages: list[str] | None,
     image_config: dict | None,

@@ -13,7 +13,7 @@ from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.rules import ValidateMode
-from flyteplugins_codegen.models.settings import Backend, CacheMode, SandboxKind
+from flyteplugins_codegen.models.settings import ApiName, Backend, CacheMode, SandboxKind
 
 
 @launchable
@@ -93,6 +93,9 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     register: bool = False,
     api_key: str = "",
     api_base: str = "",
+    api: ApiName = "chat",
+    stream: bool = False,
+    max_concurrent_calls: int = 16,
     model_params: dict | None = None,
     base_packages: list[str] | None = None,
     image_config: dict | None = None,
@@ -138,6 +141,9 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         register: register the solution as a task in the control plane of flytekit's configuration
         api_key: NAME of the environment variable or secret that holds the key, never the key itself
         api_base: address of an OpenAI- or Anthropic-compatible server of your own
+        api: chat or responses, what is tried first with OpenAI's protocol
+        stream: have replies streamed, for gateways that cut quiet calls
+        max_concurrent_calls: calls at one server at once, of one process
         model_params: passed on to the provider's call
         base_packages: distributions that every candidate may import
         image_config: the image that the solution is registered with, a JSON object of registry, base_image, platform,
@@ -166,6 +172,9 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         name=name,
         api_key=api_key,
         api_base=api_base,
+        api=api,
+        stream=stream,
+        max_concurrent_calls=max_concurrent_calls,
         model_params=model_params,
         base_packages=base_packages,
         image_config=image_config,

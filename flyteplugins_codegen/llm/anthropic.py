@@ -25,6 +25,7 @@ ADDRESS = ProviderAddress(
 DEFAULT_MAX_TOKENS = 16_384
 _CONNECT_TIMEOUT_S = 10.0
 _CACHED: JsonValue = {"type": "ephemeral"}
+_PASSING_ERRORS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 _THOUGHTS = ("thinking", "redacted_thinking")
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "complete",
@@ -100,8 +101,7 @@ class Messages:
 
     def gather(self, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """See `Dialect`."""
-        if any(event.get("type") == "error" for event in events):
-            raise SilentEndError  # the provider is overloaded: what came before is no answer
+        _raise_error(events)
         message: dict[str, Any] = next((event["message"] for event in events if "message" in event), {})
         last = next((event for event in reversed(events) if event.get("type") == "message_delta"), None)
         if last is None or not dig_text(last, "delta", "stop_reason"):
@@ -113,6 +113,14 @@ class Messages:
         """See `Dialect`: there is one path."""
         del failure
         return False
+
+
+def _raise_error(events: Sequence[dict[str, Any]]) -> None:
+    """What came before an error is no answer. The same request is made again where the error may pass."""
+    for event in events:
+        if event.get("type") == "error":
+            kind = SilentEndError if dig_text(event, "error", "type") in _PASSING_ERRORS else ValueError
+            raise kind(dig_text(event, "error", "message") or str(event.get("error")))
 
 
 def _gathered(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import threading
 import time
 from typing import Final
 
-from flyteplugins_codegen.errors import BudgetSpentError
+from flyteplugins_codegen.errors import BudgetSpentError, DeadlineError
 from flyteplugins_codegen.llm.prices import Prices, cost_usd
 from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest
 from flyteplugins_codegen.models.budget import Budget, Spending
@@ -114,11 +114,13 @@ class BudgetedModel:
         least = self._expected(request, output_tokens=0)
         most = self._expected(request, output_tokens=_longest_output(request))
         await self._account.reserve(least, most)
-        # A call that fails is a call; what it may have cost all the same, no provider tells.
-        spent = Spending(calls=1)
+        spent = Spending(calls=1)  # a call that fails is a call
         try:
             reply = await self._model.complete(_bounded(request, self._account.left_s))
             spent = self._spending(reply.usage, reply.model)
+        except (DeadlineError, asyncio.CancelledError):
+            spent = least  # the provider goes on with it and tells nobody what it takes: its input at least
+            raise
         finally:
             self._account.settle(most, spent)
         return reply

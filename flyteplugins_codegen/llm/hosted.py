@@ -32,7 +32,7 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate: JSON can ho
 
 
 class SilentEndError(ValueError):
-    """A stream ended before its end was told."""
+    """A stream ended before its end was told, or by an error that may pass: asking again may help."""
 
 
 class Dialect(Protocol):
@@ -155,8 +155,8 @@ class HostedModel:
             return answer
         try:
             return dialect.parse_reply(answer)
-        except SilentEndError:
-            return CallFailure(status=None, message="the stream ended in the middle of the reply")
+        except SilentEndError as error:
+            return CallFailure(status=None, message=str(error) or "the stream ended in the middle of the reply")
         except ValueError as error:
             return CallFailure(status=200, message=str(error), code="unreadable")
 

@@ -30,6 +30,7 @@ ADDRESS = ProviderAddress(
     key_variable="OPENAI_API_KEY",
 )
 _CONNECT_TIMEOUT_S = 10.0
+_PASSING_ERRORS = frozenset({"server_error", "rate_limit_exceeded", "overloaded", "timeout"})
 _STOP_REASONS: dict[str, StopReason] = {
     "stop": "complete",
     "tool_calls": "complete",
@@ -198,6 +199,9 @@ def _code_of(body: Any) -> str:
 
 
 def _raise_error(events: Sequence[dict[str, Any]]) -> None:
+    """What came before an error is no answer. The same request is made again where the error may pass."""
     for event in events:
         if event.get("error"):
-            raise ValueError(dig_text(event, "error", "message") or str(event["error"]))
+            kinds = {dig_text(event, "error", "type"), dig_text(event, "error", "code")}
+            kind = SilentEndError if kinds & _PASSING_ERRORS else ValueError
+            raise kind(dig_text(event, "error", "message") or str(event["error"]))

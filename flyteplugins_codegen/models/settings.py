@@ -15,6 +15,7 @@ from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.resources import Resources, from_flytekit
 from flyteplugins_codegen.models.rules import ValidateMode
 
+ApiName = Literal["chat", "responses"]
 Backend = Literal["calls", "agent"]
 CacheMode = Literal["auto", "override", "disable"]
 SandboxKind = Literal["auto", "bubblewrap", "container", "none"]
@@ -63,7 +64,7 @@ class Settings(Value):
     system_prompt: str | None = Field(default=None, description="Replaces the opening of the system prompt")
     api_key: str | None = Field(default=None, description="NAME of the environment variable or secret with the key")
     api_base: str | None = Field(default=None, description="Address of an OpenAI- or Anthropic-compatible server")
-    api: Literal["chat", "responses"] = Field(default="chat", description="What is tried first with OpenAI's protocol")
+    api: ApiName = Field(default="chat", description="What is tried first with OpenAI's protocol")
     stream: bool = Field(default=False, description="Whether replies are streamed, for gateways that cut quiet calls")
     max_concurrent_calls: int = Field(default=16, ge=1, description="Calls of this process at one server at once")
     model_params: dict[str, JsonValue] = Field(default_factory=dict, description="Passed on to the provider's call")

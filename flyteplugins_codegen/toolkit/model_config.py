@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, JsonValue, SecretStr, ValidationError
 from flyteplugins_codegen.errors import ArgumentTypeError, SettingsError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.budget import Price
-from flyteplugins_codegen.models.settings import CacheMode, Settings
+from flyteplugins_codegen.models.settings import ApiName, CacheMode, Settings
 
 DEFAULT_MODEL: Final = "openai/gpt-5.4-mini"
 """Asked where a caller names none."""
@@ -29,7 +29,8 @@ class ModelConfig(Value):
 
     `api_key_env` names the variable or secret that holds the key, `api_key` is the key itself and is shown nowhere.
     `price` is what the model costs where no list knows it. A fresh `attempt` asks the same again for another answer,
-    without it a reply that was paid for once is given again.
+    without it a reply that was paid for once is given again. `api`, `stream` and `max_concurrent_calls` are as in
+    `Settings`.
     """
 
     model_config = ConfigDict(protected_namespaces=())
@@ -38,6 +39,9 @@ class ModelConfig(Value):
     api_base: str | None = Field(default=None, max_length=_LONGEST_NAME)
     api_key_env: str | None = None
     api_key: SecretStr | None = None
+    api: ApiName = "chat"
+    stream: bool = False
+    max_concurrent_calls: int = Field(default=16, ge=1)
     model_params: dict[str, JsonValue] = Field(default_factory=dict)
     deadline_s: float = Field(default=300.0, gt=0, allow_inf_nan=False)
     price: Price | None = None
@@ -57,6 +61,9 @@ class ModelConfig(Value):
             model=self.model,
             api_base=self.api_base,
             api_key=self.api_key_env,
+            api=self.api,
+            stream=self.stream,
+            max_concurrent_calls=self.max_concurrent_calls,
             model_params=self.model_params,
             cache=self.cache,
             record=self.record,
@@ -108,6 +115,9 @@ def _of_settings(settings: Settings) -> dict[str, Any]:
         "model": settings.model,
         "api_base": settings.api_base,
         "api_key_env": settings.api_key,
+        "api": settings.api,
+        "stream": settings.stream,
+        "max_concurrent_calls": settings.max_concurrent_calls,
         "model_params": settings.model_params,
         "cache": settings.cache,
         "record": settings.record,

@@ -121,6 +121,19 @@ async def test_a_cancelled_call_gives_back_what_was_set_aside(serve, open_at, so
     await model.complete(solution_request())
 
 
+async def test_a_call_that_is_given_up_counts_with_its_input_at_least(serve, open_at, solution_request):
+    server = serve(Hang(), LONG, repeat_last=True)
+    model, account = budgeted(open_at(server.url), max_tokens=1_500)
+    question = "long " * 800
+    with pytest.raises(DeadlineError):
+        await model.complete(solution_request(question, deadline_s=0.2))
+    assert account.spent.calls == 1
+    assert account.spent.tokens > len(question) // 4
+    with pytest.raises(BudgetSpentError, match="leaves no room"):
+        await model.complete(solution_request(question))
+    assert len(server.calls) == 1
+
+
 async def test_seconds_bound_the_call_that_is_made_and_those_after_it(serve, open_at, solution_request):
     server = serve(Hang(), repeat_last=True)
     model, _ = budgeted(open_at(server.url), max_wall_s=0.4)

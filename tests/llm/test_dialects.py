@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from model_server import ModelServer
+from model_server import ModelServer, RawBody
 
+from flyteplugins_codegen.errors import ProviderError
 from flyteplugins_codegen.llm.events import read_events
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.models.settings import Settings
@@ -48,3 +49,39 @@ async def test_responses_are_not_stored_and_parameters_have_their_own_names(solu
 def test_events_are_read_with_any_line_ends_comments_and_a_cut_at_the_end():
     text = ': hi\r\n\r\nevent: a\r\ndata: {"n":\r\ndata: 1}\r\n\r\ndata: [DONE]\n\ndata: {"n": 2}\n\ndata: {"n": '
     assert list(read_events(text)) == [{"n": 1}, {"n": 2}]
+
+
+def error_events(provider: str, kind: str) -> str:
+    """A stream that begins as a reply does, and ends with an error of this kind."""
+    begun = {"type": "message_start", "message": {"usage": {"input_tokens": 3}}}
+    if provider == "openai":
+        begun = {"choices": [{"delta": {"content": "{"}}]}
+    error = {"type": "error", "error": {"type": kind, "message": f"no luck: {kind}"}}
+    return "".join(f"data: {json.dumps(event)}\n\n" for event in (begun, error))
+
+
+@pytest.mark.parametrize(
+    ("provider", "kind", "calls"),
+    [
+        ("anthropic", "overloaded_error", 2),
+        ("anthropic", "api_error", 2),
+        ("anthropic", "rate_limit_error", 2),
+        ("anthropic", "timeout_error", 2),
+        ("anthropic", "invalid_request_error", 1),
+        ("anthropic", "authentication_error", 1),
+        ("openai", "server_error", 2),
+        ("openai", "invalid_request_error", 1),
+    ],
+)
+async def test_of_errors_within_a_stream_those_are_tried_again_that_may_pass(
+    serve, solution_request, monkeypatch, provider, kind, calls
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key")
+    server = serve(RawBody(error_events(provider, kind), content_type="text/event-stream"), RIGHT)
+    model = open_model(Settings(model=f"{provider}/m", api_base=server.url, stream=True))
+    if calls == 1:
+        with pytest.raises(ProviderError, match=f"no luck: {kind}"):
+            await model.complete(solution_request(deadline_s=60.0))
+    else:
+        assert json.loads((await model.complete(solution_request(deadline_s=60.0))).text) == RIGHT
+    assert len(server.calls) == calls
