@@ -31,6 +31,7 @@ class Account:
         self.budget = budget
         self._spent = spent or Spending()
         self._in_flight: list[Spending] = []
+        self._waiting: list[object] = []
         self._lock = threading.Lock()
         self._opened_at = time.monotonic() - self._spent.wall_s
 
@@ -50,11 +51,20 @@ class Account:
     async def reserve(self, least: Spending, most: Spending) -> None:
         """Set aside what a call may spend, waiting for calls in flight where it depends on them whether it fits.
 
+        Who came first is let through first: a run asks for what it needs most before anything else.
+
         Raises BudgetSpentError where it does not fit.
         """
-        # Looked at in turn, for those who wait may be in several event loops.
-        while not self._try_reserve(least, most):  # noqa: ASYNC110 - an event belongs to one loop
-            await asyncio.sleep(_LOOK_EVERY_S)
+        place = object()
+        with self._lock:
+            self._waiting.append(place)
+        try:
+            # Looked at in turn, for those who wait may be in several event loops.
+            while not self._try_reserve(place, least, most):  # noqa: ASYNC110 - an event belongs to one loop
+                await asyncio.sleep(_LOOK_EVERY_S)
+        finally:
+            with self._lock:
+                self._waiting.remove(place)
 
     def settle(self, reserved: Spending, spent: Spending) -> None:
         """Replace what was set aside by what was spent."""
@@ -62,11 +72,13 @@ class Account:
             self._in_flight.remove(reserved)
             self._spent += spent
 
-    def _try_reserve(self, least: Spending, most: Spending) -> bool:
+    def _try_reserve(self, place: object, least: Spending, most: Spending) -> bool:
         with self._lock:
             flaw = self._flaw(self._spent + least)
             if flaw is not None:
                 raise BudgetSpentError(f"{flaw}; {self._told()}", self._spent)
+            if self._waiting[0] is not place:
+                return False
             if self._in_flight and self._flaw(sum(self._in_flight, self._spent) + least) is not None:
                 return False
             self._in_flight.append(most)

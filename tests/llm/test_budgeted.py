@@ -48,6 +48,24 @@ async def test_no_call_is_sent_once_the_budget_is_spent(serve, open_at, solution
     assert account.spent.tokens == 2000 * calls
 
 
+async def test_who_waits_for_budget_first_gets_it_first():
+    account, most = Account(Budget(max_tokens=100)), Spending(calls=1, tokens=100)
+    least, order = Spending(calls=1, tokens=10), []
+
+    async def ask_after(name: str, pause_s: float) -> None:
+        await asyncio.sleep(pause_s)
+        await account.reserve(least, most)
+        order.append(name)
+
+    await account.reserve(least, most)
+    asked = [asyncio.create_task(ask_after("first", 0.0)), asyncio.create_task(ask_after("second", 0.01))]
+    await asyncio.sleep(0.045)  # the second looks next
+    for _ in asked:
+        account.settle(most, least)
+        await asyncio.sleep(0.06)
+    assert order == ["first", "second"]
+
+
 async def test_the_error_says_what_was_spent_and_what_to_do(serve, open_at, solution_request):
     model, account = budgeted(open_at(serve(LONG).url), PRICES, max_calls=1, max_cost_usd=5.0)
     await model.complete(solution_request())
