@@ -17,14 +17,6 @@ from flyteplugins_codegen.source.language_names import language_of
 _FENCE: Final = ("```", "~~~")
 
 
-def flaw_of(sample: Sample) -> str:
-    """Why a sample cannot be made into a program at all; "" where it can."""
-    text = sample.solution if sample.solution is not None else sample.completion or ""
-    if len(text) <= LONGEST_SOURCE_CHARS:
-        return ""
-    return f"it has {len(text):,} characters; more than {LONGEST_SOURCE_CHARS:,} are not run"
-
-
 def program_of(problem: Problem, sample: Sample) -> str:
     """The whole program of a sample: a `solution` as it is but for a fence around it, a `completion` continued.
 

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.merging import flaw_of
 from flyteplugins_codegen.evaluation.samples.loading import load_samples
 from flyteplugins_codegen.evaluation.values import AssertTests, Problem
 
@@ -212,8 +211,6 @@ def test_what_a_model_wrote_is_never_an_error_of_the_file(tmp_path: Path) -> Non
     samples = load_samples(written(tmp_path / "s.jsonl", *map(sample, texts)), PROBLEMS)
     found = list(samples)
     assert [each.completion for each in found] == texts
-    assert [bool(flaw_of(each)) for each in found] == [False, False, True, False]
-    assert flaw_of(found[2]) == "it has 50,000,000 characters; more than 1,000,000 are not run"
 
 
 def test_memory_does_not_grow_with_the_number_of_samples(tmp_path: Path) -> None:
