@@ -42,11 +42,15 @@ class RefreshOrder(Value):
 
 
 class RefreshState(Value):
-    """A refresh between two tasks. `key` tells by content what a model would be asked to do."""
+    """A refresh between two tasks. `key` tells by content what a model would be asked to do.
+
+    `time` is what the addresses of the data speak of: the same for all tasks, whenever they run.
+    """
 
     order: RefreshOrder
     refresh: Refresh
     name: str
+    time: dt.datetime
     key: str = ""
 
     def changed(self, **fields: Any) -> RefreshState:
@@ -121,12 +125,16 @@ def version_of(result: CodeGenEvalResult) -> str:
     return digest(result.bundle(), {name: each.model_dump(mode="json") for name, each in result.profiles.items()})[:32]
 
 
-def at_kickoff(data: Mapping[str, FlyteFile], kickoff: dt.datetime) -> dict[str, FlyteFile]:
+def time_of(kickoff: dt.datetime) -> dt.datetime:
+    """The time itself where `NOW` stands for it."""
+    return dt.datetime.now(dt.timezone.utc) if kickoff == NOW else kickoff
+
+
+def at_time(data: Mapping[str, FlyteFile], time: dt.datetime) -> dict[str, FlyteFile]:
     """The data with the time put into their addresses, where `{kickoff}` or `{kickoff:%Y-%m-%d}` stands in them.
 
     Raises RequestError for a format that `strftime` does not know.
     """
-    time = dt.datetime.now(dt.timezone.utc) if kickoff == NOW else kickoff
     return {name: _addressed(file, time) for name, file in data.items()}
 
 

@@ -25,11 +25,12 @@ from flyteplugins_codegen.flyte.refresh_leaving import leave
 from flyteplugins_codegen.flyte.refresh_state import (
     NOW,
     RefreshState,
-    at_kickoff,
+    at_time,
     earlier_of,
     load_result,
     old_data,
     order_of,
+    time_of,
 )
 from flyteplugins_codegen.flyte.stage_pods import own_settings
 from flyteplugins_codegen.flyte.state import sample_paths
@@ -116,12 +117,12 @@ def examine_data(  # noqa: PLR0913 - a command line is flat
     rules = RefreshRules(
         drift=drift, tolerated=tuple(tolerated or ()), allowed_difference=allowed_difference, approval=approval
     )
-    result = load_result(order)
-    earlier, paths = earlier_of(result), sample_paths(at_kickoff(data, kickoff))
+    result, time = load_result(order), time_of(kickoff)
+    earlier, paths = earlier_of(result), sample_paths(at_time(data, time))
     refresh = Refresh(rules=rules, examination=examine(earlier, paths))
     digests = [sample.model_dump() for sample in fresh_request(earlier, paths).samples]
     key = digest(earlier, digests, rules.drift, rules.tolerated)
-    state = RefreshState(order=order, refresh=refresh, name=result.settings.name)
+    state = RefreshState(order=order, refresh=refresh, name=result.settings.name, time=time)
     return _shown(state.model_copy(update={"key": digest(key, local_salt(key))}))
 
 
@@ -129,18 +130,18 @@ def examine_data(  # noqa: PLR0913 - a command line is flat
 @task(
     enable_deck=True,
     deck_fields=(),
-    cache=cached_by_code("data", "environment", "llm", "sandbox", "source", ignored=("state", "data", "kickoff")),
+    cache=cached_by_code("data", "environment", "llm", "sandbox", "source", ignored=("state", "data")),
     secret_requests=model_secrets(),
     **own_settings("work_as_agent"),
 )
 @readable_errors
-def renew_solution(state: RefreshState, data: dict[str, FlyteFile], kickoff: dt.datetime, key: str) -> Renewed:
+def renew_solution(state: RefreshState, data: dict[str, FlyteFile], key: str) -> Renewed:
     """Repair or regenerate by the loop that made the solution, then run old and new side by side."""
     logger.debug("renewing %s", key)
     result, step = load_result(state.order), next_step(state.refresh)
     assert isinstance(step, RepairEarlier | Regenerate)  # noqa: S101 - take_steps has looked
     logger.info("%s: %s", "repairing" if isinstance(step, RepairEarlier) else "regenerating", step.reason)
-    earlier, fresh = earlier_of(result), at_kickoff(data, kickoff)
+    earlier, fresh = earlier_of(result), at_time(data, state.time)
     driven = run_blocking(renew(earlier, state.refresh, step, sample_paths(fresh)))
     made = CodeGenEvalResult.from_run(driven, fresh)
     renewal = renewal_of(earlier, driven, made.solution.code)
@@ -153,11 +154,11 @@ def renew_solution(state: RefreshState, data: dict[str, FlyteFile], kickoff: dt.
 
 @dynamic
 @readable_errors
-def take_steps(state: RefreshState, data: dict[str, FlyteFile], kickoff: dt.datetime) -> RefreshOutcome:
+def take_steps(state: RefreshState, data: dict[str, FlyteFile]) -> RefreshOutcome:
     """The nodes of what comes after the examination."""
     if not isinstance(next_step(state.refresh), RepairEarlier | Regenerate):
         return conclude(state=state)
-    made, proposed = renew_solution(state=state, data=data, kickoff=kickoff, key=state.key)
+    made, proposed = renew_solution(state=state, data=data, key=state.key)
     return settle(state=state, made=made, proposed=proposed)
 
 
@@ -289,7 +290,7 @@ def refresh(  # noqa: PLR0913 - a command line is flat
         project=project,
         domain=domain,
     )
-    return take_steps(state=state, data=data, kickoff=kickoff)
+    return take_steps(state=state, data=data)
 
 
 def _compared(old: CodeGenEvalResult, new: CodeGenEvalResult, fresh: dict[str, FlyteFile]) -> Comparison:

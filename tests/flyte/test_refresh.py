@@ -25,7 +25,7 @@ from flyteplugins_codegen.errors import (
     SampleError,
 )
 from flyteplugins_codegen.flyte import refreshing
-from flyteplugins_codegen.flyte.refresh_state import RefreshOrder, RefreshState
+from flyteplugins_codegen.flyte.refresh_state import NOW, RefreshOrder, RefreshState
 from flyteplugins_codegen.flyte.refreshing import Made, refresh, settle
 from flyteplugins_codegen.models.drift import Drift, DriftReport
 from flyteplugins_codegen.models.refresh import (
@@ -313,7 +313,7 @@ def state_with(difference: float) -> RefreshState:
     examination = Examination(drifts=(DriftReport(sample="sales", drifts=(drift,)),), report=report)
     order = RefreshOrder(solution="flytesnacks:development:totals:v1", is_registered=True)
     refreshed = Refresh(rules=RefreshRules(allowed_difference=difference), examination=examination)
-    return RefreshState(order=order, refresh=refreshed, name="totals")
+    return RefreshState(order=order, refresh=refreshed, name="totals", time=NOW)
 
 
 @pytest.mark.parametrize(("allowed", "gates"), [(0.1, ["approve-refresh"]), (0.9, [])])

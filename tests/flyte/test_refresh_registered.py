@@ -19,7 +19,7 @@ from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, LaunchPlanSettings, RegisteredSolution, find_solutions, load_solution
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.flyte.refresh_state import NOW, at_kickoff, load_result, order_of
+from flyteplugins_codegen.flyte.refresh_state import NOW, at_time, load_result, order_of, time_of
 from flyteplugins_codegen.flyte.refreshing import refresh
 
 ROOT = Path(__file__).parents[2]
@@ -125,9 +125,9 @@ def test_addresses_take_the_time_of_the_schedule() -> None:
         "sales": FlyteFile("s3://bucket/day={kickoff:%Y-%m-%d}/{kickoff:%H}/sales.csv"),
         "rates": FlyteFile("s3://bucket/rates.csv"),
     }
-    addressed = {name: str(file.remote_source or file.path) for name, file in at_kickoff(files, kickoff).items()}
+    addressed = {name: str(file.remote_source or file.path) for name, file in at_time(files, time_of(kickoff)).items()}
     assert addressed == {"sales": "s3://bucket/day=2026-03-04/05/sales.csv", "rates": "s3://bucket/rates.csv"}
-    now = at_kickoff({"sales": FlyteFile("s3://bucket/{kickoff:%Y}")}, NOW)["sales"]
+    now = at_time({"sales": FlyteFile("s3://bucket/{kickoff:%Y}")}, time_of(NOW))["sales"]
     assert str(now.path) == f"s3://bucket/{dt.datetime.now(dt.timezone.utc):%Y}"
 
 
