@@ -3,7 +3,12 @@
     pyflyte run workflows/generate.py generate --prompt "..." --samples '{"weather": "weather.csv"}' \
         --outputs '{"rainy_days": "int", "monthly": "file"}' --model replay:workflows/weather.replay.jsonl
 
-`pyflyte run workflows/generate.py generate --help` explains every option.
+`pyflyte run workflows/generate.py generate --help` explains every option. Each stage runs alone, too, from the state
+that the one before it printed:
+
+    pyflyte run workflows/generate.py prepare --agent '{"model": "openai/NAME"}' --prompt "..." \
+        --samples '{"weather": "weather.csv"}' --outputs '{"rainy_days": "int"}' | tail -n 1 > state.json
+    pyflyte run workflows/generate.py extract_context --state state.json --samples '{"weather": "weather.csv"}'
 """
 
 from __future__ import annotations
@@ -12,9 +17,11 @@ import os
 import warnings
 
 from flyteplugins_codegen.flyte.imaging import build_image
-from flyteplugins_codegen.flyte.loop import advance, begin, take_stages
-from flyteplugins_codegen.flyte.preparing import configure, prepare
+from flyteplugins_codegen.flyte.loop import advance
+from flyteplugins_codegen.flyte.preparing import prepare
 from flyteplugins_codegen.flyte.registering import register_solution
+from flyteplugins_codegen.flyte.rounds import draft_anew
+from flyteplugins_codegen.flyte.strength import measure_strength, strengthen_tests
 from flyteplugins_codegen.flyte.tasks import (
     build_environment,
     extract_context,
@@ -22,6 +29,7 @@ from flyteplugins_codegen.flyte.tasks import (
     infer_schemas,
     repair,
     run_tests,
+    work_as_agent,
     write_solution,
     write_tests,
 )
@@ -30,20 +38,21 @@ from flyteplugins_codegen.terminal import install_progress
 
 __all__ = [
     "advance",
-    "begin",
     "build_environment",
     "build_image",
-    "configure",
+    "draft_anew",
     "extract_context",
     "finish",
     "generate",
     "generate_with",
     "infer_schemas",
+    "measure_strength",
     "prepare",
     "register_solution",
     "repair",
     "run_tests",
-    "take_stages",
+    "strengthen_tests",
+    "work_as_agent",
     "write_solution",
     "write_tests",
 ]

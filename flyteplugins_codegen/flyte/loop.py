@@ -12,6 +12,7 @@ from flytekit import dynamic
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.flyte import rounds, strength, tasks
+from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.nesting import short_working_directory
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.stage_pods import with_settings
@@ -102,10 +103,17 @@ def begin_with(
         return _take_next_step(state.with_run(with_drafts(state.run, drafts)), samples, said)
 
 
+@launchable
 @dynamic
 @readable_errors
 def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[FlyteFile]) -> Judged:
-    """Take the run from where it stands to its end."""
+    """Take the run from where it stands to its end.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+        samples: a JSON object of name to path
+        conversation: a JSON list of the files of what was said to models
+    """
     with short_working_directory():
         return _take_next_step(state, samples, conversation)
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.flyte.caching import choose_salt, runs_locally
+from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.state import RunState
 from flyteplugins_codegen.models.profile import PrivacyMode
@@ -33,6 +34,7 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
     stream: bool,
     max_concurrent_calls: int,
     model_params: dict | None,
+    system_prompt: str,
     base_packages: list[str] | None,
     image_config: dict | None,
     max_iterations: int,
@@ -44,12 +46,17 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
     max_sample_rows: int,
     privacy: PrivacyMode,
     private_columns: list[str] | None,
+    private_rows: int,
     validation: ValidateMode,
     skip_tests: bool,
     min_test_strength: float,
     timeout_s: float | None,
+    resources: dict | None,
+    env_vars: dict[str, str] | None,
+    secrets: list[dict] | None,
     cache: CacheMode,
     sandbox: SandboxKind,
+    sandbox_retries: int,
     record: str,
     pod: dict | None,
     stage_settings: dict | None,
@@ -64,22 +71,36 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
         raise SettingsError(f"{where}={wrong['input']!r}: {wrong['msg']}") from error
 
 
+@launchable
 @task
 @readable_errors
 def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     *,
     agent: AutoCoderAgent,
     prompt: str,
-    schema: str,
-    constraints: list[str] | None,
-    samples: dict[str, FlyteFile],
-    inputs: dict[str, str] | None,
-    outputs: dict[str, str] | None,
-    examples: list[dict] | None,
-    tests: str,
-    schemas: dict | None,
+    schema: str = "",
+    constraints: list[str] | None = None,
+    samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; as the workflow has it
+    inputs: dict[str, str] | None = None,
+    outputs: dict[str, str] | None = None,
+    examples: list[dict] | None = None,
+    tests: str = "",
+    schemas: dict | None = None,
 ) -> RunState:
-    """Check the request. Never cached: it reads the samples' content, by which everything after it is kept."""
+    """Check the request. Never cached: it reads the samples' content, by which everything after it is kept.
+
+    Args:
+        agent: the settings, a JSON object such as {"model": "openai/NAME"}
+        prompt: the job in words
+        schema: free text about formats and structures
+        constraints: requirements, one sentence each
+        samples: a JSON object of name to path
+        inputs: further inputs by name and type
+        outputs: outputs by name and type
+        examples: cases that must hold, a JSON list of {inputs, outputs}
+        tests: pytest source of your own
+        schemas: schemas of your own by the name of a sample or output file
+    """
     job = prepare_job(
         JobArguments(
             prompt=prompt,

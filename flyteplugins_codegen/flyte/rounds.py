@@ -14,6 +14,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.flyte import tasks
 from flyteplugins_codegen.flyte.caching import cached_by_code
 from flyteplugins_codegen.flyte.drafting import draft_another, draft_fresh
+from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.stage_pods import own_settings, with_settings
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples, sample_paths, write_calls
@@ -40,10 +41,17 @@ def write_another(place: int, others: int, state: RunState) -> CandidateDraft:
     return _kept(draft_another(state, place, others))
 
 
+@launchable
 @task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets(), **own_settings("draft_anew"))
 @readable_errors
 def draft_anew(place: int, state: RunState, samples: dict[str, FlyteFile]) -> CandidateDraft:
-    """Ask the model for another solution, with what was learnt from those that failed."""
+    """Ask the model for another solution, with what was learnt from those that failed.
+
+    Args:
+        place: which of the drafts of this round it is, from 0
+        state: the run as the stage before left it, as JSON or a file of it
+        samples: a JSON object of name to path
+    """
     return _kept(draft_fresh(state, sample_paths(samples), place))
 
 

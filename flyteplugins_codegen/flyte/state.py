@@ -20,10 +20,19 @@ Conversation: TypeAlias = list[FlyteFile]
 
 
 class RunState(Value):
-    """A run, and the salt of its cached stages."""
+    """A run, and the salt of its cached stages.
+
+    As text it is the JSON that `--state` takes: what `pyflyte run` prints of one stage starts the next.
+    """
 
     run: Run
     salt: Salt = Salt()
+
+    def __str__(self) -> str:
+        """The state as one line of JSON."""
+        return self.model_dump_json()
+
+    __repr__ = __str__  # of a stage that returns more than a state, `pyflyte run` prints this
 
     def with_run(self, run: Run) -> RunState:
         """The state with the run as it now stands."""

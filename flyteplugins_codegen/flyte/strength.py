@@ -5,6 +5,7 @@ from __future__ import annotations
 from flytekit import task
 
 from flyteplugins_codegen.flyte.caching import cached_by_code
+from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.stage_pods import own_settings
 from flyteplugins_codegen.flyte.state import RunState, write_calls
@@ -14,13 +15,19 @@ from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.syncing import run_blocking
 
 
+@launchable
 @task(cache=cached_by_code("environment", "sandbox", "source", ignored=()), **own_settings("measure_strength"))
 @readable_errors
 def measure_strength(state: RunState) -> RunState:
-    """Run the tests that a candidate passed against mutants of it, in this pod's sandbox."""
+    """Run the tests that a candidate passed against mutants of it, in this pod's sandbox.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+    """
     return state.with_run(strength.measure_strength(state.run))
 
 
+@launchable
 @task(
     cache=cached_by_code("llm", "source", ignored=()),
     secret_requests=model_secrets(),
@@ -28,6 +35,10 @@ def measure_strength(state: RunState) -> RunState:
 )
 @readable_errors
 def strengthen_tests(state: RunState) -> Repaired:
-    """Ask the model for tests that tell the candidate from the mutants that survived."""
+    """Ask the model for tests that tell the candidate from the mutants that survived.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+    """
     asked = run_blocking(stronger_tests.strengthen_tests(state.run, {}, open_account(state.run)))
     return Repaired(state.with_run(asked.run), write_calls(asked.calls))

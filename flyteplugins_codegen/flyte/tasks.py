@@ -17,6 +17,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.errors import CodegenError, NotSuccessfulError, SettingsError
 from flyteplugins_codegen.flyte.caching import cached_by_code
 from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
+from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.registering import register_and_tell
@@ -86,39 +87,60 @@ class Generated(NamedTuple):
     folder: FlyteDirectory
 
 
+@launchable
 @task(cache=cached_by_code("data"), **own_settings("extract_context"))
 @readable_errors
 def extract_context(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
-    """Profile every sample."""
+    """Profile every sample.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+        samples: a JSON object of name to path
+    """
     run = state.run
     found = context.extract_context(run.settings, run.request, sample_paths(samples))
     return state.with_run(run.model_copy(update={"context": found}))
 
 
+@launchable
 @task(cache=cached_by_code("data", "llm", "sandbox"), secret_requests=model_secrets(), **own_settings("infer_schemas"))
 @readable_errors
 def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInferred:
     """Infer a schema for every sample that has columns, read the constraints, and hold the samples against them.
 
     Constraints that our grammar does not know are read by the model.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+        samples: a JSON object of name to path
     """
     inferred = run_blocking(with_schemas(state.run, sample_paths(samples), open_account(state.run)))
     return SchemasInferred(state.with_run(inferred.run), write_calls(inferred.calls))
 
 
+@launchable
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("write_solution"))
 @readable_errors
 def write_solution(state: RunState) -> SolutionWritten:
-    """Ask the model for plan, script and packages."""
+    """Ask the model for plan, script and packages.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+    """
     written = draft_solution(state)
     accounted = written.model_copy(update={"calls": without_messages(written.calls)})
     return SolutionWritten(accounted, write_calls(written.calls))
 
 
+@launchable
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("write_tests"))
 @readable_errors
 def write_tests(state: RunState) -> TestsWritten:
-    """Ask the model for tests, from the request and the data alone."""
+    """Ask the model for tests, from the request and the data alone.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+    """
     written = draft_tests(state)
     accounted = written.model_copy(update={"calls": without_messages(written.calls)})
     return TestsWritten(accounted, write_calls(written.calls))
@@ -126,31 +148,49 @@ def write_tests(state: RunState) -> TestsWritten:
 
 # Not in Flyte's cache: that would keep a build that failed, after the package is there and under another index.
 # `resolve` remembers locks by index settings, and never a failure: doing this anew takes milliseconds on this machine.
+@launchable
 @task(**own_settings("build_environment"))
 @readable_errors
 def build_environment(state: RunState) -> RunState:
-    """Resolve what the next candidate needs."""
+    """Resolve what the next candidate needs.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+    """
     run = state.run
     return state.with_run(build.build_environment(run)) if isinstance(next_action(run), BuildEnvironment) else state
 
 
+@launchable
 @task(cache=cached_by_code("data", "environment", "sandbox", "source"), **own_settings("run_tests"))
 @readable_errors
 def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
-    """Run the next candidate: examples, the user's tests, the samples, the generated tests."""
+    """Run the next candidate: examples, the user's tests, the samples, the generated tests.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+        samples: a JSON object of name to path
+    """
     if not isinstance(next_action(state.run), RunTests):  # the budget allowed no new candidate
         return state
     return state.with_run(testing.run_tests(state.run, sample_paths(samples)))
 
 
+@launchable
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("repair"))
 @readable_errors
 def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
-    """Ask the model for the cause and the change."""
+    """Ask the model for the cause and the change.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+        samples: a JSON object of name to path
+    """
     repaired = run_blocking(repairing.repair(state.run, sample_paths(samples), open_account(state.run)))
     return Repaired(state.with_run(repaired.run), write_calls(repaired.calls))
 
 
+@launchable
 @task(
     cache=cached_by_code("data", "environment", "llm", "sandbox", "source"),
     secret_requests=model_secrets(),
@@ -158,11 +198,17 @@ def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
 )
 @readable_errors
 def work_as_agent(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
-    """Have the model work by tools until it submits a candidate; what it runs, it runs in this pod's sandbox."""
+    """Have the model work by tools until it submits a candidate; what it runs, it runs in this pod's sandbox.
+
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+        samples: a JSON object of name to path
+    """
     worked = run_blocking(work.work_as_agent(state.run, sample_paths(samples), open_account(state.run)))
     return Repaired(state.with_run(worked.run), write_calls(worked.calls))
 
 
+@launchable
 @task(enable_deck=True, deck_fields=(), **own_settings("finish"))
 @readable_errors
 def finish(
@@ -170,15 +216,21 @@ def finish(
     state: RunState,
     samples: dict[str, FlyteFile],
     conversation: list[FlyteFile],
-    save_to: str,
-    allow_failure: bool,
-    register: bool,
+    save_to: str = "",
+    allow_failure: bool = False,
+    register: bool = False,
 ) -> Generated:
     """Make the result, write the solution folder and the Deck, and register the solution if asked.
 
-    That is done here, and not in a node of its own, which would take a pod for nothing wherever it is not asked for.
+    Fails when no candidate passed and `allow_failure` is false; the folder is written all the same.
 
-    Raises NotSuccessfulError when no candidate passed and `allow_failure` is false; the folder is written all the same.
+    Args:
+        state: the run as the stage before left it, as JSON or a file of it
+        samples: a JSON object of name to path
+        conversation: a JSON list of the files of what was said to models
+        save_to: where the solution folder goes; on a cluster an address
+        allow_failure: return the result of a run without success, too
+        register: register the solution as a task
     """
     result = CodeGenEvalResult.from_run(_at_its_end(state.run, conversation), samples)
     folder = result.save(folder_for(result, save_to))
@@ -189,6 +241,7 @@ def finish(
             "result all the same"
         )
     tell(result, folder)
+    # Here, and not in a node of its own, which would take a pod for nothing wherever it is not asked for.
     if register and result.success:
         register_and_tell(result)
     return Generated(result, upload(folder, save_to))

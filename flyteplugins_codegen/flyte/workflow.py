@@ -97,6 +97,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     stream: bool = False,
     max_concurrent_calls: int = 16,
     model_params: dict | None = None,
+    system_prompt: str = "",
     base_packages: list[str] | None = None,
     image_config: dict | None = None,
     max_iterations: int = 10,
@@ -108,12 +109,17 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     max_sample_rows: int = 100,
     privacy: PrivacyMode = "masked",
     private_columns: list[str] | None = None,
+    private_rows: int = 5,
     validation: ValidateMode = "strict",
     skip_tests: bool = False,
     min_test_strength: float = 0.6,
     timeout_s: float | None = None,
+    resources: dict | None = None,
+    env_vars: dict[str, str] | None = None,
+    secrets: list[dict] | None = None,
     cache: CacheMode = "auto",
     sandbox: SandboxKind = "auto",
+    sandbox_retries: int = 0,
     record: str = "",
     pod: dict | None = None,
     stage_settings: dict | None = None,
@@ -145,6 +151,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         stream: have replies streamed, for gateways that cut quiet calls
         max_concurrent_calls: calls at one server at once, of one process
         model_params: passed on to the provider's call
+        system_prompt: replaces the opening of the system prompt
         base_packages: distributions that every candidate may import
         image_config: the image that the solution is registered with, a JSON object of registry, base_image, platform,
             python_version
@@ -157,12 +164,17 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         max_sample_rows: how many rows of a sample the model sees at most
         privacy: masked sends rows with personal values replaced, rows sends them as they are, profile sends statistics
         private_columns: columns whose values are private, each as column or sample.column
+        private_rows: by privacy=profile, rows that a value must occur in to be sent
         validation: strict refuses data that breaks its schema, warn says so, off does not look
         skip_tests: ask for no generated tests
         min_test_strength: share of the mutants of a solution below which stronger tests are asked for once; 0 for never
         timeout_s: wall seconds that one run of the solution may take
+        resources: what one run of the solution may use, a JSON object of cpu, mem, gpu, ephemeral_storage
+        env_vars: environment of the solution, a JSON object of name to value; no place for secrets
+        secrets: secrets of the solution on a cluster, a JSON list of {group, key}, never their values
         cache: auto reuses finished work, override does it anew, disable keeps nothing
         sandbox: auto, bubblewrap, container, or none for code that you trust
+        sandbox_retries: retries of a sandbox that failed itself, not of a test
         record: file that every reply is recorded to, for replay:FILE
         pod: the solution's pod on a cluster, a JSON object of runtime_class, labels, tmp_size
         stage_settings: stages' pods on a cluster, a JSON object of name to resources, retries, timeout_s, image, cache
@@ -176,6 +188,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         stream=stream,
         max_concurrent_calls=max_concurrent_calls,
         model_params=model_params,
+        system_prompt=system_prompt,
         base_packages=base_packages,
         image_config=image_config,
         max_iterations=max_iterations,
@@ -187,12 +200,17 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         max_sample_rows=max_sample_rows,
         privacy=privacy,
         private_columns=private_columns,
+        private_rows=private_rows,
         validation=validation,
         skip_tests=skip_tests,
         min_test_strength=min_test_strength,
         timeout_s=timeout_s,
+        resources=resources,
+        env_vars=env_vars,
+        secrets=secrets,
         cache=cache,
         sandbox=sandbox,
+        sandbox_retries=sandbox_retries,
         record=record,
         pod=pod,
         stage_settings=stage_settings,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,19 @@ from flyte_admin import FlyteAdmin
 from flytekit.core.type_engine import TypeEngine
 from model_server import ModelServer
 
-from flyteplugins_codegen import load_solution
+from flyteplugins_codegen import AutoCoderAgent, load_solution
 from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.flyte.preparing import configure, prepare
 from flyteplugins_codegen.flyte.registering import register_solution
-from flyteplugins_codegen.flyte.tasks import finish, run_tests
-from flyteplugins_codegen.flyte.workflow import generate
+from flyteplugins_codegen.flyte.tasks import extract_context, finish, run_tests
+from flyteplugins_codegen.flyte.workflow import generate, generate_with
+from flyteplugins_codegen.models.settings import Settings
 
 ROOT = Path(__file__).parents[2]
+PARTS_OF_AN_EVALUATION = {
+    *("gather_evaluation", "join_samples", "judge_part", "judge_parts"),
+    *("plan_sampling", "sample_chunk", "sample_chunks", "split_evaluation"),
+}
 GENERATE = ("run", str(ROOT / "workflows" / "generate.py"), "generate")
 
 
@@ -57,6 +64,49 @@ def test_help_says_each_thing_once() -> None:
     assert "Turn a prompt and sample data into tested code" in generate.__doc__
     assert "Args:" not in generate.__doc__
     assert generate.interface.inputs["prompt"].description == "the job in words"
+
+
+def test_every_setting_of_an_agent_is_an_option() -> None:
+    of_the_job = set(generate_with.python_interface.inputs) - {"agent"}
+    assert set(generate.python_interface.inputs) == of_the_job | set(Settings.model_fields)
+    assert set(configure.python_interface.inputs) == set(Settings.model_fields)
+
+
+def test_every_setting_arrives() -> None:
+    given = {
+        "resources": {"cpu": "2", "mem": "3Gi"},
+        "env_vars": {"LANG": "C.UTF-8"},
+        "secrets": [{"group": "team", "key": "TOKEN"}],
+        "system_prompt": "You count.",
+        "private_rows": 9,
+        "sandbox_retries": 2,
+    }
+    options = {name: default for name, (_, default) in generate.python_interface.inputs_with_defaults.items()}
+    made = configure(**{name: options[name] for name in Settings.model_fields} | given | {"model": "openai/any"})
+    told = AutoCoderAgent.model_validate({"model": "openai/any", **given})
+    assert made.model_dump() == told.model_dump()
+
+
+@pytest.mark.parametrize("script", ["evaluate", "generate", "implement", "profile"])
+def test_every_option_of_a_stage_says_what_it_is(script: str) -> None:
+    """flytekit describes an option that nobody described by its own name."""
+    module = runpy.run_path(str(ROOT / "workflows" / f"{script}.py"))
+    entities = {name: module[name] for name in module["__all__"] if name not in PARTS_OF_AN_EVALUATION}
+    undescribed = {
+        f"{name} --{option}"
+        for name, entity in entities.items()
+        for option, variable in entity.interface.inputs.items()
+        if variable.description == option
+    }
+    assert not undescribed
+
+
+def test_a_state_is_printed_as_the_next_stage_takes_it(tmp_path: Path) -> None:
+    table = job.write_table(tmp_path / "table.csv", rows=3)
+    agent = AutoCoderAgent(model="openai/any")
+    state = prepare(agent=agent, prompt="p", samples={"table": str(table)}, outputs=job.OUTPUTS)
+    again = type(state).model_validate_json(str(state))
+    assert extract_context(state=again, samples={"table": str(table)}).run.context is not None
 
 
 @pytest.mark.parametrize("entity", [run_tests, finish, register_solution])
