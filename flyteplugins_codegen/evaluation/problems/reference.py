@@ -39,7 +39,7 @@ def main() -> None:
 def answer_all(file: BinaryIO, function: Callable[..., Any], calls: list[bytes], *, presence: bool) -> None:
     """Write what each call gives, until one fails."""
     for call in calls:
-        args, kwargs = plain_data.Reader(refuse, []).call(plain_data.read_text(call))
+        args, kwargs = plain_data.read_call(plain_data.read_text(call), refuse)
         value = function(*args, **kwargs)
         told = value is not None if presence else value
         try:

@@ -71,7 +71,7 @@ class Call:
 
     def args(self) -> list[Any]:
         """The arguments by position, made anew."""
-        return plain_data.Reader(_refuse, []).call(plain_data.read_text(self._together.given[self._index]))[0]
+        return plain_data.read_call(plain_data.read_text(self._together.given[self._index]), _refuse)[0]
 
 
 class _Together:

@@ -82,7 +82,7 @@ def call_text(asked: Asked) -> str:
 def _arguments(asked: Asked, reader: plain_data.Reader) -> tuple[list[Any], dict[str, Any]]:
     """Those by position and by name, as they were told."""
     if isinstance(asked.given, bytes):
-        return reader.call(plain_data.read_text(asked.given))
+        return plain_data.read_call(plain_data.read_text(asked.given), Elsewhere)
     args, kwargs = (reader.value(tree) for tree in asked.given)
     return args, kwargs
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from flyteplugins_codegen.sandbox.values.exchange import ClosedError, Link, Peer, make_error, tell_error
     from flyteplugins_codegen.sandbox.values.own_process import OPEN_MEMORY, change_process
-    from flyteplugins_codegen.sandbox.values.plain_data import NotPlainError, Reader, Tree, Writer
+    from flyteplugins_codegen.sandbox.values.plain_data import NotPlainError, Tree, Writer, read_call
 else:
     from exchange import ClosedError, Link, Peer, make_error, tell_error
     from own_process import OPEN_MEMORY, change_process
-    from plain_data import NotPlainError, Reader, Writer
+    from plain_data import NotPlainError, Writer, read_call
 
 SOLUTION = "solution.py"
 MAX_FRAMES = 16
@@ -118,7 +118,7 @@ class Judged(Peer):
                 return
 
     def _result(self, function: Any, given: Tree) -> list[Tree]:
-        args, kwargs = Reader(self.find, []).call(given)
+        args, kwargs = read_call(given, self.find)
         return [self.plain(function(*args, **kwargs))]
 
     def _answered(self, answer: Callable[..., list[Tree]], *rest: Any) -> list[Tree]:

@@ -434,13 +434,6 @@ class Reader:
         except Exception as error:  # noqa: BLE001  -- the types say no to what they cannot be made of, each in its way
             raise MalformedError(f"it is no plain data: {type(error).__name__}") from None
 
-    def call(self, tree: Tree) -> tuple[list[Any], dict[str, Any]]:
-        """A call's arguments by position and by name, from what `write_call` wrote. Raises MalformedError."""
-        if tree[0] == BARE:
-            return tree[1:], {}
-        args, kwargs = self.value(tree)
-        return args, kwargs
-
     def refill(self, number: int, trees: Values) -> None:
         """Give a numbered value its new contents. Raises MalformedError."""
         try:
@@ -483,3 +476,11 @@ class Reader:
         if name == "named":
             return _named_tuple((trees[0], trees[1], *self._values(trees[2:], depth + 1)))
         return self._find([name, *trees])
+
+
+def read_call(tree: Tree, find: Callable[[Tree], Any]) -> tuple[list[Any], dict[str, Any]]:
+    """A call's arguments by position and by name, from what `write_call` wrote. Raises MalformedError."""
+    if tree[0] == BARE:
+        return tree[1:], {}
+    args, kwargs = Reader(find, []).value(tree)
+    return args, kwargs
