@@ -10,6 +10,7 @@ from pydantic import field_validator
 from flyteplugins_codegen.models.base import Value
 
 _QUANTITY = re.compile(r"\A([0-9]+(?:\.[0-9]+)?)(|k|M|G|T|Ki|Mi|Gi|Ti)\Z")
+_CPU = re.compile(r"\A[0-9]+(?:\.[0-9]{1,3}|m)?\Z")
 _BYTES_PER_UNIT = {
     "": 1,
     "k": 10**3,
@@ -42,6 +43,20 @@ class Resources(Value):
     @classmethod
     def _as_text(cls, value: Any) -> Any:
         return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+    @field_validator("cpu")
+    @classmethod
+    def _check_cpu(cls, value: str) -> str:
+        if not _CPU.match(value) or not value.strip("0.m"):
+            raise ValueError(f"cpu={value!r} is no quantity of processors; write it like '2' or '500m'")
+        return value
+
+    @field_validator("gpu")
+    @classmethod
+    def _check_gpu(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch("[0-9]+", value):
+            raise ValueError(f"gpu={value!r} is no number of GPUs; write it like '1'")
+        return value
 
     @field_validator("mem")
     @classmethod

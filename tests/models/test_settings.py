@@ -65,6 +65,19 @@ def test_memory_that_is_no_quantity_is_refused():
         Resources(mem="lots")
 
 
+@pytest.mark.parametrize("wrong", [{"cpu": "lots"}, {"cpu": "0"}, {"cpu": "1Gi"}, {"gpu": "half"}])
+def test_processors_and_gpus_that_no_cluster_takes_are_refused(wrong):
+    with pytest.raises(ValidationError, match="write it like"):
+        Settings(model="openai/gpt-5", resources=wrong)
+
+
+@pytest.mark.parametrize("cpu", ["1", "2.5", "250m", 4, 0.5])
+def test_processors_are_quantities_as_a_cluster_has_them(cpu):
+    settings = Settings(model="openai/gpt-5", resources={"cpu": cpu})
+    assert settings.resources is not None
+    assert settings.resources.cpu == str(cpu)
+
+
 @pytest.mark.parametrize("resources", ["1Gi", 3, object()])
 def test_resources_of_another_kind_are_refused_and_not_ignored(resources):
     with pytest.raises(ValidationError, match="is no Resources"):
