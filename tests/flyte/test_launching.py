@@ -150,9 +150,3 @@ def test_a_request_in_a_file_is_run_and_its_solution_registered(pyflyte: Any, tm
         (task,) = admin.tasks
         assert f"registered: flytesnacks:development:file-counter:{task.id.version} (http://" in done.stderr
         assert load_solution("file-counter", admin.remote()).prompt == "count by a file"
-
-
-def test_the_example_of_a_request_runs_on_its_recording(pyflyte: Any) -> None:
-    done = pyflyte.run(*GENERATE, "--inputs-file", "workflows/request.yaml", cwd=ROOT)
-    assert done.returncode == 0, text_of(done)
-    assert "CodeGenEvalResult(success, 'rainy-days')" in done.stdout
