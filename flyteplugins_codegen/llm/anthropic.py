@@ -164,15 +164,24 @@ def _tool(tool: Tool) -> JsonValue:
 
 
 def _messages(messages: Sequence[Message]) -> list[JsonValue]:
-    """The messages; where there are tools, the whole conversation by now is marked for the provider's cache."""
+    """The messages; where tools have answered, the whole conversation by now is marked for the provider's cache."""
     rendered: list[JsonValue] = [{"role": each.role, "content": _content(each)} for each in messages]
     last = dig(rendered, -1, "content", -1)
-    if isinstance(last, dict):
+    if isinstance(last, dict) and messages[-1].tool_results:
         last["cache_control"] = _CACHED
     return rendered
 
 
+def _shared_first(message: Message) -> JsonValue:
+    """What other calls begin with as a block of its own, marked for the provider's cache."""
+    shared, rest = message.content[: message.shared_chars], message.content[message.shared_chars :]
+    first: JsonValue = {"type": "text", "text": shared, "cache_control": _CACHED}
+    return [first, {"type": "text", "text": rest}] if rest.strip() else [first]
+
+
 def _content(message: Message) -> JsonValue:
+    if message.shared_chars:
+        return _shared_first(message)
     if not (message.tool_calls or message.tool_results):
         return message.content
     blocks: list[JsonValue] = list(message.thoughts)

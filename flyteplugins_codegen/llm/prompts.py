@@ -1,4 +1,8 @@
-"""What a model is told. Pure text; the stable part comes first, so that a provider can cache it."""
+"""What a model is told. Pure text.
+
+Role and job come first, the same in every call of a run, so that a provider can keep what it made of them; then what is
+asked for; what changes from call to call comes last.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +89,7 @@ class Brief(Value):
 
 
 def describe_job(brief: Brief) -> str:
-    """The job as both the solution's and the tests' author see it: the same text, so that it is cached once."""
+    """The job as every author sees it: the same text, so that it is cached once."""
     request = brief.request
     parts = [f"# Job\n{request.prompt.strip()}"]
     parts += _types("Inputs", dict(request.inputs))
@@ -106,12 +110,12 @@ def describe_job(brief: Brief) -> str:
 
 def solution_messages(brief: Brief) -> tuple[Message, ...]:
     """Ask for the plan, the script and its packages in one reply."""
-    return _messages(brief.role, SOLUTION_CONTRACT, describe_job(brief))
+    return _messages(brief, SOLUTION_CONTRACT)
 
 
 def suite_messages(brief: Brief) -> tuple[Message, ...]:
     """Ask for tests from the request and the data, not from the code."""
-    return _messages(brief.role, TESTS_CONTRACT, describe_job(brief))
+    return _messages(brief, TESTS_CONTRACT)
 
 
 def constraints_messages(
@@ -121,12 +125,15 @@ def constraints_messages(
     listed = [f"{number}. {constraint}" for number, constraint in enumerate(constraints, 1)]
     described = [f"{table}: {json.dumps(columns, ensure_ascii=False)}" for table, columns in tables.items()]
     text = "\n".join(["# Constraints", *listed, "# Tables: columns and types", *described])
-    return _messages(role, CONSTRAINTS_CONTRACT, text)
+    return (
+        Message(role="system", content=f"{(role or ROLE).strip()}\n\n{CONSTRAINTS_CONTRACT}"),
+        Message(role="user", content=text),
+    )
 
 
 def repair_messages(brief: Brief, candidate: Candidate, failure: str, tests: str | None = None) -> tuple[Message, ...]:
     """Ask for the cause and the change; `failure` comes from `describe_failure`, `tests` is the part that is shown."""
-    parts = [describe_job(brief), _file("solution.py", candidate.solution.code)]
+    parts = [SOLUTION_CONTRACT, REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
     if candidate.tests:
         shown = tests or candidate.tests
         is_whole = shown == candidate.tests
@@ -134,16 +141,16 @@ def repair_messages(brief: Brief, candidate: Candidate, failure: str, tests: str
     if candidate.solution.packages:
         parts.append("Installed: " + ", ".join(candidate.solution.packages))
     parts.append(f"# What failed\n{failure}")
-    return _messages(brief.role, f"{SOLUTION_CONTRACT}\n\n{REPAIR_CONTRACT}", "\n\n".join(parts))
+    return _messages(brief, *parts)
 
 
 def stronger_messages(brief: Brief, candidate: Candidate, survivors: Sequence[str]) -> tuple[Message, ...]:
     """Ask for tests that tell the solution from the mutants that survived."""
-    parts = [describe_job(brief), _file("solution.py", candidate.solution.code)]
+    parts = [TESTS_CONTRACT, _file("solution.py", candidate.solution.code)]
     parts.append(_file("test_solution.py", candidate.tests or ""))
     listed = "\n".join(f"- {survivor}" for survivor in survivors)
     parts.append(f"# Wrong versions that pass\n{listed}\n\n{STRONGER_CONTRACT}")
-    return _messages(brief.role, TESTS_CONTRACT, "\n\n".join(parts))
+    return _messages(brief, *parts)
 
 
 def fresh_messages(brief: Brief, learnt: str, number: int) -> tuple[Message, ...]:
@@ -155,10 +162,13 @@ def fresh_messages(brief: Brief, learnt: str, number: int) -> tuple[Message, ...
     return system, job.model_copy(update={"content": text})
 
 
-def _messages(role: str | None, contract: str, job: str) -> tuple[Message, ...]:
+def _messages(brief: Brief, *parts: str) -> tuple[Message, ...]:
+    job = describe_job(brief)
+    first, *others = parts
+    asked = "\n\n".join([job, f"# What is asked for\n{first}", *others])
     return (
-        Message(role="system", content=f"{(role or ROLE).strip()}\n\n{contract}"),
-        Message(role="user", content=job),
+        Message(role="system", content=(brief.role or ROLE).strip()),
+        Message(role="user", content=asked, shared_chars=len(job)),
     )
 
 

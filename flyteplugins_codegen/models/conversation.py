@@ -51,6 +51,8 @@ class Message(Sparse):
     """One message: words, and an assistant's calls of tools or a user's results of them.
 
     `thoughts` are blocks of the provider's own that it wants back as they came, before the calls that follow on them.
+    With the first `shared_chars` characters of `content` other calls of the run begin too, so that a provider can keep
+    what it made of them.
     """
 
     role: Role
@@ -58,6 +60,7 @@ class Message(Sparse):
     tool_calls: tuple[ToolCall, ...] = ()
     tool_results: tuple[ToolResult, ...] = ()
     thoughts: tuple[dict[str, JsonValue], ...] = Field(default=(), repr=False)
+    shared_chars: int = Field(default=0, exclude=True)
 
     @property
     def text(self) -> str:

@@ -65,8 +65,9 @@ def _without_keys_in(message: Message, request: Request) -> Message:
     results = [
         result.model_copy(update={"content": _without_keys(result.content, request)}) for result in message.tool_results
     ]
-    content = _without_keys(message.content, request)
-    return message.model_copy(update={"content": content, "tool_results": tuple(results)})
+    shared = _without_keys(message.content[: message.shared_chars], request)
+    content = shared + _without_keys(message.content[message.shared_chars :], request)
+    return message.model_copy(update={"content": content, "shared_chars": len(shared), "tool_results": tuple(results)})
 
 
 def _without_keys(text: str, request: Request) -> str:

@@ -6,6 +6,7 @@ from flyteplugins_codegen.llm.prompts import (
     fresh_messages,
     repair_messages,
     solution_messages,
+    stronger_messages,
     suite_messages,
 )
 from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
@@ -43,7 +44,19 @@ def test_both_authors_get_the_same_description_of_the_whole_job():
         assert part in job
     assert "def test_mine" in job
     assert "rain: 3 rows" in job
-    assert solution_messages(BRIEF)[1] == suite_messages(BRIEF)[1]
+
+
+def test_every_call_of_a_run_begins_with_the_same_role_and_job():
+    asked = (
+        solution_messages(BRIEF),
+        suite_messages(BRIEF),
+        repair_messages(BRIEF, CANDIDATE, "it broke"),
+        fresh_messages(BRIEF, "- do not divide", 4),
+        stronger_messages(BRIEF, CANDIDATE, ["line 1: + for -"]),
+    )
+    assert len({messages[0] for messages in asked}) == 1
+    assert {messages[1].content[: messages[1].shared_chars] for messages in asked} == {describe_job(BRIEF)}
+    assert len({messages[1].content for messages in asked}) == len(asked)
 
 
 def test_the_tests_author_never_sees_code():
@@ -52,10 +65,10 @@ def test_the_tests_author_never_sees_code():
 
 
 def test_a_system_prompt_replaces_the_role_and_keeps_the_contract():
-    ours = solution_messages(BRIEF)[0].content
-    theirs = solution_messages(BRIEF.model_copy(update={"role": "You are a pirate."}))[0].content
-    assert theirs.startswith("You are a pirate.")
-    assert theirs.endswith(ours.split("\n\n", 1)[1])
+    ours = solution_messages(BRIEF)
+    theirs = solution_messages(BRIEF.model_copy(update={"role": "You are a pirate."}))
+    assert theirs[0].content == "You are a pirate."
+    assert theirs[1] == ours[1]
 
 
 def test_a_repair_shows_the_code_the_tests_and_what_is_installed():

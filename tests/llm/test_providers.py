@@ -21,7 +21,7 @@ from flyteplugins_codegen.errors import (
 )
 from flyteplugins_codegen.llm.ask import ask
 from flyteplugins_codegen.llm.replies import SolutionReply
-from flyteplugins_codegen.models.conversation import Usage
+from flyteplugins_codegen.models.conversation import Message, Usage
 
 RIGHT = {"description": "counts", "approach": "loop", "code": "print(1)", "packages": [], "system_packages": []}
 VALUE = SolutionReply(description="counts", approach="loop", code="print(1)")
@@ -324,6 +324,22 @@ async def test_anthropic_is_given_the_system_prompt_apart_and_marked_for_its_cac
         assert [message["role"] for message in body["messages"]] == ["user"]
     else:
         assert [message["role"] for message in said_in(server.calls[0])] == ["system", "user"]
+
+
+async def test_what_other_calls_begin_with_is_marked_for_anthropics_cache_and_said_to_all(
+    serve, solution_request, open_at
+):
+    server = serve(RIGHT)
+    model = open_at(server.url)
+    request = solution_request()
+    system, asked = request.messages[0], Message(role="user", content="The job.\n\nWrite it.", shared_chars=8)
+    await model.complete(request.model_copy(update={"messages": (system, asked)}))
+    said = said_in(server.calls[0])[-1]["content"]
+    if model.name == "anthropic/m":
+        first = {"type": "text", "text": "The job.", "cache_control": {"type": "ephemeral"}}
+        assert said == [first, {"type": "text", "text": "\n\nWrite it."}]
+    else:
+        assert said == "The job.\n\nWrite it."
 
 
 WRAPPED = {
