@@ -8,7 +8,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _ASIDE_PREFIX = ".making-"
@@ -61,9 +61,10 @@ def make_read_only(folder: Path) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder, read-only or not; one that is not there is no error."""
+    """Remove a folder, read-only or not; one that is not there is no error, nor one that another removes meanwhile."""
     for parent, _, _ in os.walk(folder):
-        Path(parent).chmod(0o700)
+        with suppress(FileNotFoundError):
+            Path(parent).chmod(0o700)
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from flyteplugins_codegen.parsing import parse_python
+
 _LONGEST = 100_000
 
 
@@ -46,7 +48,7 @@ def _asserts(text: str) -> Iterator[ast.Assert]:
     if len(text) > _LONGEST:
         return
     try:
-        body = ast.parse(text.strip()).body
+        body = parse_python(text.strip()).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     yield from (node for node in body if isinstance(node, ast.Assert))

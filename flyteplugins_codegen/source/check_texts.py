@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
+from flyteplugins_codegen.parsing import parse_python
 from flyteplugins_codegen.source.replies.lines import split_lines
 
 # What a following check may need, and no check itself.
@@ -53,7 +54,7 @@ def _parsed(text: str, what: str) -> ast.Module:
         told = f"{len(text):,} characters, more than {LONGEST_SOURCE_CHARS:,}"
         raise RequestError(f"{what}: {told}; give fewer or shorter checks")
     try:
-        return ast.parse(text)
+        return parse_python(text)
     except SyntaxError as error:
         at = f", line {error.lineno}" if error.lineno else ""
         raise RequestError(f"{what}{at}: no Python: {error.msg}") from None

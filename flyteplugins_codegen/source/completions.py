@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 
+from flyteplugins_codegen.parsing import parse_python
 from flyteplugins_codegen.source.blocks import extract_blocks
 from flyteplugins_codegen.source.definitions import FunctionDefinition
 from flyteplugins_codegen.source.replies.lines import split_lines
@@ -90,7 +91,7 @@ def _answers(program: str, name: str) -> bool:
     """Whether the text is Python in which the name means something that does more than the definition itself."""
     if _syntax_error(program) is not None:
         return False
-    meanings = [statement for statement in ast.parse(program).body if name in _names(statement)]
+    meanings = [statement for statement in parse_python(program).body if name in _names(statement)]
     return bool(meanings) and _does_something(meanings[-1])
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 from typing import TypeAlias
 
+from flyteplugins_codegen.parsing import parse_python
 from flyteplugins_codegen.source.asserting import has_check, last_name
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -44,17 +45,12 @@ def asserts_something(source: str) -> bool:
     return has_check(parse_module(source))
 
 
-def parse_module(source: str, tries: int = 3) -> ast.Module:
+def parse_module(source: str) -> ast.Module:
     """The syntax tree; every way in which text fails to be Python is a SyntaxError."""
     try:
-        return ast.parse(source)
+        return parse_python(source)
     except SyntaxError:
         raise
-    except SystemError:
-        # CPython before 3.13 counts the depth of trees that two threads make at once in one place (gh-106905).
-        if tries == 1:
-            raise
-        return parse_module(source, tries - 1)
     except (ValueError, MemoryError, RecursionError) as error:
         raise SyntaxError(f"the text cannot be read as Python: {str(error) or 'it is nested too deeply'}") from None
 

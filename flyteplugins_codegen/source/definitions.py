@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
+from flyteplugins_codegen.parsing import parse_python
 from flyteplugins_codegen.source.replies.lines import split_lines
 
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
@@ -77,7 +78,7 @@ def _parsed(text: str) -> tuple[str, ast.Module]:
 
 def _parse(text: str) -> ast.Module | Exception:
     try:
-        return ast.parse(text)
+        return parse_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return error
 
@@ -103,7 +104,7 @@ def _indent(lines: Sequence[str], function: _Function) -> str:
 
 def _without_stub(function: str) -> str:
     """The function's text without a last statement that stands for what is to be written."""
-    (parsed,) = ast.parse(function).body
+    (parsed,) = parse_python(function).body
     last = parsed.body[-1] if isinstance(parsed, _Function) else None
     if not isinstance(last, ast.Pass | ast.Expr) or (isinstance(last, ast.Expr) and not _is_ellipsis(last.value)):
         return function

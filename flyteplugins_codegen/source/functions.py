@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from flyteplugins_codegen.parsing import parse_python
+
 _Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -27,7 +29,7 @@ def functions_of(source: str) -> dict[str, FunctionSpan]:
     Those inside functions are left out. Raises SyntaxError or ValueError for text that is no Python.
     """
     lines = source.split("\n")
-    return {name: _span(name, node, lines) for name, node in _functions(ast.parse(source).body, "")}
+    return {name: _span(name, node, lines) for name, node in _functions(parse_python(source).body, "")}
 
 
 def replace_function(source: str, span: FunctionSpan, code: str) -> str:

@@ -6,6 +6,8 @@ import ast
 import sys
 from collections.abc import Collection, Iterator
 
+from flyteplugins_codegen.parsing import parse_python
+
 _TYPE_CHECKING = frozenset({"TYPE_CHECKING", "typing.TYPE_CHECKING", "t.TYPE_CHECKING"})
 _IMPORTING_CALLS = frozenset({"importlib.import_module", "import_module", "__import__"})
 _NO_DISTRIBUTION = sys.stdlib_module_names | {"__main__"}
@@ -38,7 +40,7 @@ def third_party_names(code: str, own: Collection[str] = ("solution",)) -> tuple[
 
 def _parse(code: str) -> ast.Module:
     try:
-        return ast.parse(code)
+        return parse_python(code)
     except (ValueError, RecursionError, MemoryError) as error:
         # Null bytes, and nesting too deep for the parser: Python itself could not run it either.
         raise SyntaxError(f"the code cannot be parsed: {type(error).__name__} {error}") from error

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-
 from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
+from flyteplugins_codegen.parsing import parse_python
 
 
 def is_python(text: str) -> bool:
@@ -12,7 +11,7 @@ def is_python(text: str) -> bool:
     if len(text) > LONGEST_SOURCE_CHARS:
         return False
     try:
-        ast.parse(text)
+        parse_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import os
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from flyteplugins_codegen.models.interface import TypeName, check_name, input_ty
 from flyteplugins_codegen.models.request import Request, Sample
 from flyteplugins_codegen.models.rules import TableSchema
 from flyteplugins_codegen.models.settings import SandboxKind
+from flyteplugins_codegen.parsing import parse_python
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.source.declared_tests import declared_tests
 from flyteplugins_codegen.stages.examples import Interface, checked_examples
@@ -138,7 +138,7 @@ def _check_tests(tests: str | None) -> None:
     if tests is None:
         return
     try:
-        ast.parse(tests)
+        parse_python(tests)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         text = (getattr(error, "text", None) or "").strip()

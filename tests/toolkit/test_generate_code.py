@@ -206,7 +206,7 @@ def test_a_recording_is_replayed_with_what_it_had_cost(scene, tmp_path):
         ({"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}, RequestError),
         ({"prompt": "x", "pattern": "("}, RequestError),
         ({"prompt": "x", "pattern": 3}, ArgumentTypeError),
-        ({"prompt": "x", "stream": True}, SettingsError),
+        ({"prompt": "x", "api": "telegraph"}, SettingsError),
         ({"prompt": "x", "model": "nobody-knows"}, ModelError),
     ],
 )

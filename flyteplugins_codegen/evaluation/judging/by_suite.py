@@ -21,6 +21,7 @@ from flyteplugins_codegen.evaluation.values import (
     UnittestTests,
 )
 from flyteplugins_codegen.models.report import SuiteReport
+from flyteplugins_codegen.parsing import parse_python
 from flyteplugins_codegen.sandbox.contract import Execution, Job
 from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, flaw_before_running, judged, sandboxed
 from flyteplugins_codegen.sandbox.values.run import new_nonce
@@ -112,6 +113,6 @@ def _render(tests: Tests, entry_point: str, context: str) -> str:
 
 def _case(number: int, text: str) -> str:
     """Statements as a test, written anew from their syntax: a string in them may go over several lines."""
-    module = ast.parse(f"def test_{number}(): ...")
-    vars(module.body[0])["body"] = ast.parse(text).body
+    module = parse_python(f"def test_{number}(): ...")
+    vars(module.body[0])["body"] = parse_python(text).body
     return ast.unparse(module)

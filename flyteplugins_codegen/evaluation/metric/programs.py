@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from flyteplugins_codegen.parsing import parse_python
 from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests, parse_module
 
 _BUILTINS: Final = frozenset(dir(builtins))
@@ -86,7 +87,7 @@ def _in_one_test(script: str) -> str:
     module = parse_module(script)
     futures = [node for node in module.body if _is_future(node)]
     body = [node for node in module.body if not _is_future(node)]
-    test = ast.parse(f"def {_ONE_TEST}(): pass")
+    test = parse_python(f"def {_ONE_TEST}(): pass")
     function = test.body[0]
     assert isinstance(function, ast.FunctionDef)  # noqa: S101 - the line above says so
     function.body = body

@@ -9,6 +9,7 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.json_lines import Record
 from flyteplugins_codegen.evaluation.problems.fields import task_id_of, text_of, texts_of
 from flyteplugins_codegen.evaluation.values import AssertTests, Problem
+from flyteplugins_codegen.parsing import parse_python
 
 
 def is_mbpp(record: Record) -> bool:
@@ -45,8 +46,8 @@ def _prompt(text: str, example: str) -> str:
 def _entry_point(record: Record, asserts: Sequence[str], code: str) -> str:
     """What every assert calls of what the code defines: first the call that stands furthest out."""
     try:
-        defined = {name for node in ast.parse(code).body for name in _names(node)}
-        called = [list(_calls(ast.parse(text.strip()))) for text in asserts]
+        defined = {name for node in parse_python(code).body for name in _names(node)}
+        called = [list(_calls(parse_python(text.strip()))) for text in asserts]
     except (SyntaxError, ValueError) as error:
         raise RequestError(f"{record.place}: 'code' or 'test_list' is no Python: {error}") from None
     common = [name for name in called[0] if name in defined and all(name in names for names in called)]

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from flyteplugins_codegen.parsing import parse_python
+
 _SKIPPING: Final = frozenset(
     {"skip", "skipif", "skipIf", "skipUnless", "skipTest", "SkipTest", "importorskip", "xfail", "expectedFailure"}
 )
@@ -44,7 +46,7 @@ class SuiteSource:
 
 def read_suite(source: str) -> SuiteSource:
     """What the text shows, which is Python: it has been compiled before. Raises SyntaxError otherwise."""
-    module = _parsed(source)
+    module = parse_python(source)
     bases = {name: _base_names(node) for name, node in _classes(module.body)}
     names = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(module)}
     imported = {alias.name for node in ast.walk(module) if isinstance(node, ast.ImportFrom) for alias in node.names}
@@ -53,16 +55,6 @@ def read_suite(source: str) -> SuiteSource:
         bases=bases,
         may_skip=not _SKIPPING.isdisjoint(names | imported),
     )
-
-
-def _parsed(source: str, tries: int = 3) -> ast.Module:
-    try:
-        return ast.parse(source)
-    except SystemError:
-        # CPython before 3.13 counts the depth of trees that two threads make at once in one place (gh-106905).
-        if tries == 1:
-            raise
-        return _parsed(source, tries - 1)
 
 
 def _functions(body: Iterable[ast.AST], prefix: str = "") -> Iterator[str]:

@@ -9,6 +9,8 @@ import warnings
 from threading import Lock
 from typing import Final
 
+from flyteplugins_codegen.parsing import parse_python
+
 _PARSES: Final = 2.0
 _IS_CUT_OFF: Final = 1.0
 _PARSES_NOT: Final = -1.5
@@ -48,7 +50,7 @@ def _parse(text: str) -> ast.Module:
     """The syntax tree, without the warnings that the parser gives: of escapes that are none, of a `1 is 1`."""
     with _WARNINGS, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(text)
+        return parse_python(text)
 
 
 def _weigh_statement(node: ast.stmt) -> float:
