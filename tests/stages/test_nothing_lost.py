@@ -188,8 +188,9 @@ class Trial:
 
 
 def events_of(chance: random.Random, last: int) -> Iterator[Death]:
-    while True:
-        yield Death(at_event=chance.randint(1, last))
+    """Events that grow, for a life that always ended within one stage would be followed by others for ever."""
+    for number in itertools.count():
+        yield Death(at_event=chance.randint(1, last * (4 + number) // 4))
 
 
 def times_of(chance: random.Random, most_s: float) -> Iterator[Death]:
