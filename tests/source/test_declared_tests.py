@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
 from collections import Counter
@@ -204,15 +203,3 @@ def test_a_check_of_a_helper_or_a_fixture_counts_where_it_is_asked_for() -> None
     assert asserts_something(f"{helper}def test_a():\n    check(f())\n")
     assert not asserts_something(f"{helper}def test_a():\n    f()\n")
     assert asserts_something("@pytest.fixture\ndef x():\n    assert f()\n\ndef test_a(x):\n    pass\n")
-
-
-def test_a_tree_that_another_thread_spoilt_is_made_again(monkeypatch):
-    parse, spoilt = ast.parse, iter([True, True, False])
-
-    def sometimes(source):
-        if next(spoilt):
-            raise SystemError("AST constructor recursion depth mismatch (before=36, after=51)")
-        return parse(source)
-
-    monkeypatch.setattr(ast, "parse", sometimes)
-    assert declared_tests("def test_a(): ...") == ("test_a",)
