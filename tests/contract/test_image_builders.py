@@ -39,7 +39,7 @@ pathlib.Path("/var/outputs/version").write_text(six.__version__)
 """
 SMALL = "FROM scratch\nCOPY Containerfile /"
 BUILDERS = ("podman", "buildah", "docker", "buildkit")
-INDEX = "https://someone:index-password@pypi.example/simple"
+INDEX = "https://someone:index-password@index.example/simple"
 
 
 @pytest.fixture(scope="session")
