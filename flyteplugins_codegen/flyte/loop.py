@@ -12,6 +12,7 @@ from flytekit import dynamic
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.flyte import rounds, strength, tasks
+from flyteplugins_codegen.flyte.judging import shared_benches
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.nesting import short_working_directory
 from flyteplugins_codegen.flyte.readable import readable_errors
@@ -40,7 +41,7 @@ def take_stages(
 ) -> Generated:
     """All stages of a run whose request is checked."""
     settings = state.run.settings.stage_settings
-    with short_working_directory():
+    with short_working_directory(), shared_benches():
         context = with_settings(settings, "extract_context", tasks.extract_context(state=state, samples=samples))
         inferred = with_settings(settings, "infer_schemas", tasks.infer_schemas(state=context, samples=samples))
         written = with_settings(settings, "write_solution", tasks.write_solution(state=inferred.state))
@@ -114,7 +115,7 @@ def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[F
         samples: a JSON object of name to path
         conversation: a JSON list of the files of what was said to models
     """
-    with short_working_directory():
+    with short_working_directory(), shared_benches():
         return _take_next_step(state, samples, conversation)
 
 

@@ -14,6 +14,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.flyte import tasks
 from flyteplugins_codegen.flyte.caching import cached_by_code
 from flyteplugins_codegen.flyte.drafting import draft_another, draft_fresh
+from flyteplugins_codegen.flyte.judging import without_strength
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.stage_pods import own_settings, with_settings
@@ -80,7 +81,8 @@ def map_judgements(state: RunState, samples: Samples) -> list[RunState]:
     settings = state.run.settings.stage_settings
     built = map_task(tasks.build_environment, concurrency=_AT_ONCE)(state=alone)
     with_settings(settings, "build_environment", built)
-    tested = map_task(functools.partial(tasks.run_tests, samples=samples), concurrency=_AT_ONCE)(state=built)
+    with without_strength():
+        tested = map_task(functools.partial(tasks.run_tests, samples=samples), concurrency=_AT_ONCE)(state=built)
     return with_settings(settings, "run_tests", tested)
 
 

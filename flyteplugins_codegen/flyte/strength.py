@@ -5,12 +5,13 @@ from __future__ import annotations
 from flytekit import task
 
 from flyteplugins_codegen.flyte.caching import cached_by_code
+from flyteplugins_codegen.flyte.judging import measure
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.stage_pods import own_settings
 from flyteplugins_codegen.flyte.state import RunState, write_calls
 from flyteplugins_codegen.flyte.tasks import Repaired, model_secrets
-from flyteplugins_codegen.stages import strength, stronger_tests
+from flyteplugins_codegen.stages import stronger_tests
 from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.syncing import run_blocking
 
@@ -24,7 +25,7 @@ def measure_strength(state: RunState) -> RunState:
     Args:
         state: the run as the stage before left it, as JSON or a file of it
     """
-    return state.with_run(strength.measure_strength(state.run))
+    return state.with_run(measure(state.run))
 
 
 @launchable

@@ -17,6 +17,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.errors import CodegenError, NotSuccessfulError, SettingsError
 from flyteplugins_codegen.flyte.caching import cached_by_code
 from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
+from flyteplugins_codegen.flyte.judging import judge
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
 from flyteplugins_codegen.flyte.readable import readable_errors
@@ -27,7 +28,6 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.result import CodeGenEvalResult
 from flyteplugins_codegen.stages import build, context
 from flyteplugins_codegen.stages import repair as repairing
-from flyteplugins_codegen.stages import test as testing
 from flyteplugins_codegen.stages.agentic import work
 from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.stages.attempts import without_messages
@@ -173,7 +173,7 @@ def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """
     if not isinstance(next_action(state.run), RunTests):  # the budget allowed no new candidate
         return state
-    return state.with_run(testing.run_tests(state.run, sample_paths(samples)))
+    return state.with_run(judge(state.run, sample_paths(samples)))
 
 
 @launchable

@@ -1,8 +1,9 @@
-"""The agent's own call and the workflow decide alike, and so go the same way."""
+"""The agent's own call and the workflow decide alike, and so go the same way, in as many sandboxes."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import row_count_job as job
@@ -10,6 +11,7 @@ from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.flyte.workflow import generate
+from flyteplugins_codegen.stages import benches
 
 PROMPT = "count the rows, by whichever way"
 SCRIPT = {
@@ -29,21 +31,36 @@ def way_of(result: CodeGenEvalResult) -> list[tuple[object, ...]]:
             attempt.blame,
             attempt.blame_reason,
             attempt.cause and attempt.cause.told,
+            attempt.strength and attempt.strength.share,
             attempt.candidate,
         )
         for attempt in result.attempt_history
     ]
 
 
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The environments of all sandboxes that candidates are judged in, in the order in which they are opened."""
+    environments: list[Any] = []
+    opening = benches.open_sandbox
+
+    def open_and_note(*args: Any, **kwargs: Any) -> Any:
+        environments.append(kwargs["environment"])
+        return opening(*args, **kwargs)
+
+    monkeypatch.setattr(benches, "open_sandbox", open_and_note)
+    return environments
+
+
 def test_both_drivers_go_the_same_way_through_repairs_to_fresh_candidates(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[Any]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))  # flytekit's cache lies in the home folder
     table = job.write_table(tmp_path / "table.csv", rows=3)
     with ModelServer(SCRIPT) as server:
         agent = AutoCoderAgent(model="openai/any", api_base=server.url, cache="disable")
         direct = agent.generate(PROMPT, samples={"table": table}, outputs=job.OUTPUTS)
-        calls = len(server.calls)
+        calls, sandboxes = len(server.calls), len(opened)
     with ModelServer(SCRIPT) as server:
         result, _ = generate(
             prompt=PROMPT,
@@ -60,3 +77,4 @@ def test_both_drivers_go_the_same_way_through_repairs_to_fresh_candidates(
     assert actions == ["first_draft", "repair", "repair", "fresh_draft", "fresh_draft", "fresh_draft"]
     assert [attempt.parent for attempt in direct.attempt_history] == [None, 1, 2, None, None, None]
     assert way_of(direct) == way_of(result)
+    assert len(opened) == 2 * sandboxes
