@@ -65,12 +65,15 @@ async def ask(
     request: ModelRequest,
     reply_type: type[ReplyT],
     check: Callable[[ReplyT], object] = lambda _: None,
+    *,
+    keeps_unusable: bool = False,
 ) -> Answer[ReplyT]:
     """Ask until there is a valid reply: once, and once more carrying what was wrong with the first reply.
 
     `check` raises ValueError for a value that cannot be used, such as an edit that does not apply.
 
     Replies that an earlier run already found unusable are no reason to fail again: then the question is put afresh.
+    With `keeps_unusable` they stand, for a caller that takes them for an answer of their own and goes on.
 
     Raises ModelError; `calls` of the error are all calls that brought a reply, so that what was paid is known.
     TruncatedReplyError, RefusedReplyError and InvalidReplyError say that the second reply could not be used either.
@@ -82,7 +85,7 @@ async def ask(
         calls += made
         if not isinstance(outcome, ReplyError):
             return Answer(outcome, calls)
-        if not all(call.is_reused for call in made):
+        if keeps_unusable or not all(call.is_reused for call in made):
             outcome.calls = calls
             raise outcome
         request = request.model_copy(update={"attempt": request.attempt + _FRESH_ATTEMPT})

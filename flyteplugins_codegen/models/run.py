@@ -38,6 +38,7 @@ class Attempt(Value):
     `action` made the candidate and `reason` says why; `cause` is what failed it, None for one that passed. `parent` is
     the number of the attempt that it was made from, None for a draft of its own. Attempts of one `round_number` were
     made at once. `blame` is what a repair took to be wrong, and `blame_reason` says why it was told to look there.
+    `unusable` says why no reply could be used: then all else is as it was with the `parent`, and nothing ran again.
     `strength` is that of the tests which it passed, None where it was not measured.
     """
 
@@ -49,6 +50,7 @@ class Attempt(Value):
     round_number: int = 1
     blame: Blame | None = None
     blame_reason: str = ""
+    unusable: str = ""
     environment: EnvironmentLock | None = None
     report: TestReport | None = None
     cause: Cause | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -36,26 +37,34 @@ def _spending(call: ModelCall) -> Spending:
     return Spending(calls=1, tokens=tokens, cost_usd=call.cost_usd, wall_s=call.wall_s)
 
 
-async def ask_within(  # noqa: PLR0913 - one question with all that its answer is kept, checked and paid by
-    account: Account,
-    settings: Settings,
-    purpose: Purpose,
-    messages: tuple[Message, ...],
-    reply_type: type[ReplyT],
-    *,
-    check: Callable[[ReplyT], object] = lambda _: None,
-    attempt: int = 0,
-) -> Answer[ReplyT]:
-    """A valid reply of the run's model. Another `attempt` is a question of its own, for one more answer to the same.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Question(Generic[ReplyT]):
+    """What is asked, and what counts as an answer: `check` raises ValueError for a value that cannot be used.
+
+    Another `attempt` is a question of its own, for one more answer to the same. `keeps_unusable` where the run goes on
+    without an answer, and a run that takes it up again must go on alike; see `llm.ask.ask`.
+    """
+
+    purpose: Purpose
+    messages: tuple[Message, ...]
+    reply_type: type[ReplyT]
+    check: Callable[[ReplyT], object] = lambda _: None
+    attempt: int = 0
+    keeps_unusable: bool = False
+
+
+async def ask_within(account: Account, settings: Settings, question: Question[ReplyT]) -> Answer[ReplyT]:
+    """A valid reply of the run's model.
 
     Raises BudgetSpentError where the budget allows no call more; ModelError: see its subclasses. `calls` are priced.
     """
     model = open_model(
         settings, store=ContentStore(), watch=lambda asked: BudgetedModel(asked, account, settings.prices)
     )
-    request = build_request(purpose, messages, reply_type, settings).model_copy(update={"attempt": attempt})
+    request = build_request(question.purpose, question.messages, question.reply_type, settings)
+    request = request.model_copy(update={"attempt": question.attempt})
     try:
-        answer = await ask(model, request, reply_type, check)
+        answer = await ask(model, request, question.reply_type, question.check, keeps_unusable=question.keeps_unusable)
     except ModelError as error:
         error.calls = _priced(error.calls, settings)
         raise

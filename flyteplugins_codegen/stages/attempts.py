@@ -26,6 +26,18 @@ def with_next(run: Run, action: ActionName, reason: str, candidate: Candidate, *
     return with_round(run, [Attempt(number=1, action=action, reason=reason, candidate=candidate, **made)])
 
 
+def with_unusable(run: Run, action: ActionName, reason: str, why: Sequence[str]) -> Run:
+    """The run with an attempt for each question that brought no usable reply: the one it goes on from, as it stands.
+
+    They count as every attempt does, so that replies of which none can be used end the run as well.
+    """
+    base = base_attempt(run)
+    for unusable in why:
+        made = {"action": action, "reason": reason, "parent": base.number, "blame": None, "blame_reason": ""}
+        run = with_round(run, [base.model_copy(update={**made, "unusable": unusable})])
+    return run
+
+
 def with_round(run: Run, attempts: Sequence[Attempt]) -> Run:
     """The run with attempts that were made at once, numbered as they follow those that are there."""
     round_number = run.attempts[-1].round_number + 1 if run.attempts else 1

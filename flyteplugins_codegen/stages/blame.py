@@ -48,7 +48,7 @@ def _repair_in_vain(lineage: tuple[Attempt, ...]) -> Attempt | None:
     """The last repair of a lineage, where what fails now had failed before it in the same words."""
     now = signature_of(lineage[-1].report)
     for position in range(len(lineage) - 1, 0, -1):
-        if lineage[position].action == "repair":
+        if lineage[position].action == "repair" and not lineage[position].unusable:
             before = (signature_of(attempt.report) for attempt in lineage[:position])
             return lineage[position] if now in before else None
     return None

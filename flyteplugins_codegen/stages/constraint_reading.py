@@ -12,7 +12,7 @@ from flyteplugins_codegen.llm.replies import ConstraintsReply, RuleReply
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.rules import AppliedConstraint, Bound, Rule
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.stages.asking import ask_within
+from flyteplugins_codegen.stages.asking import Question, ask_within
 from flyteplugins_codegen.stages.privacy import without_keys
 
 Columns = Mapping[str, Mapping[str, str]]
@@ -27,14 +27,13 @@ async def ask_for_rules(
     Raises ModelError; a rule about a column that is not there, or without its parts, is asked for once more.
     """
     messages = without_keys(constraints_messages(texts, columns, run.settings.system_prompt), run.request)
-    answer = await ask_within(
-        account,
-        run.settings,
-        "constraints",
-        messages,
-        ConstraintsReply,
+    question = Question(
+        purpose="constraints",
+        messages=messages,
+        reply_type=ConstraintsReply,
         check=lambda reply: _applied(reply, texts, columns),
     )
+    answer = await ask_within(account, run.settings, question)
     return _applied(answer.value, texts, columns), answer.calls
 
 

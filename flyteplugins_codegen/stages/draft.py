@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Iterable
 
 from flyteplugins_codegen.errors import BudgetSpentError, ModelError, ReplyError
@@ -18,7 +19,7 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.source.blocks import unfence
-from flyteplugins_codegen.stages.asking import ask_within
+from flyteplugins_codegen.stages.asking import Question, ask_within
 from flyteplugins_codegen.stages.attempts import with_calls, with_round
 from flyteplugins_codegen.stages.privacy import without_keys
 from flyteplugins_codegen.stages.progress import stage
@@ -58,31 +59,41 @@ def brief_of(settings: Settings, request: Request, context: DataContext) -> Brie
     return Brief(request=request, context=context, role=settings.system_prompt, installed=settings.base_packages)
 
 
-async def write_solution(run: Run, account: Account, place: int = 0) -> SolutionDraft:
+async def write_solution(run: Run, account: Account) -> SolutionDraft:
     """Plan, script and packages in one call, or why the budget does not allow it.
-
-    `place` is which of several independent drafts this is, so that an answer to one stands for no other.
 
     Raises:
         ModelError: see its subclasses; the usage of replies that could not be used is in `.calls`.
     """
+    return await _drafted(run, account, _question(run))
+
+
+async def try_solution(run: Run, account: Account, place: int) -> SolutionDraft:
+    """As `write_solution`, for one of several: a reply that cannot be used is told in the draft, and ends no other.
+
+    `place` is which of them this is, so that an answer to one stands for no other.
+    """
+    question = dataclasses.replace(_question(run), attempt=place, keeps_unusable=True)
+    try:
+        return await _drafted(run, account, question)
+    except ReplyError as error:
+        return SolutionDraft(calls=error.calls, unusable=str(error))
+
+
+def _question(run: Run) -> Question[SolutionReply]:
+    messages = without_keys(solution_messages(brief_of(run.settings, run.request, run.context)), run.request)
+    return Question(purpose="solution", messages=messages, reply_type=SolutionReply)
+
+
+async def _drafted(run: Run, account: Account, question: Question[SolutionReply]) -> SolutionDraft:
     with stage("write solution") as note:
-        messages = without_keys(solution_messages(brief_of(run.settings, run.request, run.context)), run.request)
         try:
-            answer = await ask_within(account, run.settings, "solution", messages, SolutionReply, attempt=place)
+            answer = await ask_within(account, run.settings, question)
         except BudgetSpentError as error:
             note.detail = str(error)
             return SolutionDraft(calls=error.calls, stopped=str(error))
         note.detail = f"{len(answer.value.code.splitlines())} lines"
         return draft_of(answer)
-
-
-async def try_solution(run: Run, account: Account, place: int) -> SolutionDraft:
-    """As `write_solution`, for one of several: a reply that cannot be used is told in the draft, and ends no other."""
-    try:
-        return await write_solution(run, account, place)
-    except ReplyError as error:
-        return SolutionDraft(calls=error.calls, unusable=str(error))
 
 
 def draft_of(answer: Answer[SolutionReply]) -> SolutionDraft:
@@ -113,7 +124,8 @@ async def write_tests(run: Run, account: Account) -> TestsDraft:
     with stage("write tests") as note:
         messages = without_keys(suite_messages(brief_of(run.settings, run.request, run.context)), run.request)
         try:
-            answer = await ask_within(account, run.settings, "tests", messages, TestsReply)
+            question = Question(purpose="tests", messages=messages, reply_type=TestsReply)
+            answer = await ask_within(account, run.settings, question)
         except BudgetSpentError as error:
             note.detail = str(error)
             return TestsDraft(tests=None, calls=error.calls, stopped=str(error))
@@ -139,8 +151,9 @@ async def write_drafts(run: Run, account: Account, count: int = 1) -> Drafts:
 
     It is raised once all calls have ended, so that no reply is paid for in vain.
     """
-    write = write_solution if count == 1 else try_solution
-    first, *others = (write(run, account, place) for place in range(count))
+    first, *others = (
+        [write_solution(run, account)] if count == 1 else [try_solution(run, account, place) for place in range(count)]
+    )
     # The tests' author comes second: with a budget for two calls, one solution can be judged, and two could not.
     made = await asyncio.gather(first, write_tests(run, account), *others, return_exceptions=True)
     for error in made:
@@ -165,8 +178,10 @@ def with_drafts(run: Run, drafts: Drafts) -> Run:
     stops = [stopped for stopped in (*(draft.stopped for draft in drafts.solutions), drafts.tests.stopped) if stopped]
     run = with_calls(run, drafts.calls)
     candidates = [made for draft in drafts.solutions if (made := draft.candidate(drafts.tests.tests)) is not None]
+    unusable = [draft.unusable for draft in drafts.solutions if draft.unusable]
     if not candidates:  # with nothing to go on from, what no reply was usable for ends the run as a spent budget does
-        stops += [draft.unusable for draft in drafts.solutions if draft.unusable]
+        stops += unusable
     reason = "the first answer" if len(candidates) == 1 else f"one of {len(candidates)} first answers"
+    reason += f"; of {len(unusable)} more none could be used: {unusable[0]}" if unusable else ""
     attempts = [Attempt(number=1, action="first_draft", reason=reason, candidate=each) for each in candidates]
     return with_round(run, attempts).model_copy(update={"stopped": stops[0] if stops else ""})

@@ -14,8 +14,8 @@ from flyteplugins_codegen.llm.replies import SolutionReply
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Attempt, Run
-from flyteplugins_codegen.stages.asking import ask_within
-from flyteplugins_codegen.stages.attempts import with_calls, with_round
+from flyteplugins_codegen.stages.asking import Question, ask_within
+from flyteplugins_codegen.stages.attempts import with_calls, with_round, with_unusable
 from flyteplugins_codegen.stages.draft import SolutionDraft, brief_of, draft_of, with_calls_of
 from flyteplugins_codegen.stages.lineage import base_attempt
 from flyteplugins_codegen.stages.loop import FreshDrafts, next_action
@@ -37,7 +37,8 @@ class _Failures(Value):
 async def draft_anew(run: Run, samples: Mapping[str, Path], account: Account) -> Drafted:
     """Ask for as many solutions as `next_action` says, side by side; the tests stay those of the attempts before.
 
-    A reply that cannot be used leaves the others. Where none is left, for that or for the budget, the run is stopped.
+    A reply that cannot be used leaves the others, and is told as an attempt in vain. Where the budget allows none, the
+    run is stopped.
 
     Raises:
         ModelError: the model could not be reached; replies that came all the same are kept for the next run.
@@ -45,8 +46,8 @@ async def draft_anew(run: Run, samples: Mapping[str, Path], account: Account) ->
     with stage("draft anew") as note:
         drafts = await write_anew(run, samples, account, range(fresh_drafts(run).count))
         drafted = with_fresh(run, drafts)
-        made = len(drafted.run.attempts) - len(run.attempts)
-        note.detail = drafted.run.stopped or f"{made} solution{'s' if made > 1 else ''}"
+        made = sum(draft.solution is not None for draft in drafts)
+        note.detail = drafted.run.stopped or f"{made} solution{'s' if made != 1 else ''}"
         return drafted
 
 
@@ -77,8 +78,9 @@ async def write_anew(
 async def _write(run: Run, account: Account, learnt: str, number: int) -> SolutionDraft:
     brief = brief_of(run.settings, run.request, run.context)
     messages = without_keys(fresh_messages(brief, learnt, number), run.request)
+    question = Question(purpose="solution", messages=messages, reply_type=SolutionReply, keeps_unusable=True)
     try:
-        return draft_of(await ask_within(account, run.settings, "solution", messages, SolutionReply))
+        return draft_of(await ask_within(account, run.settings, question))
     except BudgetSpentError as error:
         return SolutionDraft(calls=error.calls, stopped=str(error))
     except ReplyError as error:
@@ -89,10 +91,11 @@ def with_fresh(run: Run, drafts: Sequence[SolutionDraft]) -> Drafted:
     """The run with the drafts as its next round, judged by the tests of the attempts before."""
     reason, tests = fresh_drafts(run).reason, base_attempt(run).candidate.tests
     calls = tuple(call for draft in drafts for call in draft.calls)
-    run = with_calls(run, calls)
+    unusable = [draft.unusable for draft in drafts if draft.unusable]
+    run = with_unusable(with_calls(run, calls), "fresh_draft", reason, unusable)
     candidates = [made for draft in drafts if (made := draft.candidate(tests)) is not None]
     if not candidates:
-        stopped = next(draft.stopped or draft.unusable for draft in drafts)
+        stopped = next((draft.stopped for draft in drafts if draft.stopped), "")
         return Drafted(run=run.model_copy(update={"stopped": stopped}), calls=calls)
     attempts = [Attempt(number=1, action="fresh_draft", reason=reason, candidate=each) for each in candidates]
     return Drafted(run=with_round(run, attempts), calls=calls)

@@ -41,5 +41,5 @@ def lineage_of(run: Run, attempt: Attempt) -> tuple[Attempt, ...]:
 
 
 def repairs_of(lineage: tuple[Attempt, ...]) -> int:
-    """How many rounds of repair a lineage has behind it; what costs no call is none."""
+    """How many rounds of repair a lineage has behind it, those in vain too; what costs no call is none."""
     return sum(attempt.action == "repair" for attempt in lineage)

@@ -27,7 +27,9 @@ def count_tests(report: TestReport | None) -> tuple[int, int]:
 
 def best_attempt(attempts: Sequence[Attempt]) -> Attempt | None:
     """The attempt that came farthest, the newest of several: by runs and tests of the user's first, then the others."""
-    return max(attempts, key=lambda attempt: (*_standing(attempt.report), attempt.number), default=None)
+    return max(
+        attempts, key=lambda attempt: (*_standing(attempt.report), not attempt.unusable, attempt.number), default=None
+    )
 
 
 def _standing(report: TestReport | None) -> tuple[bool, bool, int, int]:

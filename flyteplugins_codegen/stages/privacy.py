@@ -19,7 +19,7 @@ from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.sandbox.validator import UnreadableError, read_cells
 
 # Where reports quote what a program said, and a program what it read.
-_SPOKEN = frozenset({"message", "stderr", "stdout", "traceback", "variables", "output", "reason"})
+_SPOKEN = frozenset({"message", "stderr", "stdout", "traceback", "variables", "output", "reason", "unusable"})
 _MOST_COLUMNS = 300
 _Profiles: TypeAlias = dict[str, SampleProfile]
 

@@ -15,8 +15,8 @@ from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import Message, ModelCall
 from flyteplugins_codegen.models.report import TestReport
 from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
-from flyteplugins_codegen.stages.asking import ask_within
-from flyteplugins_codegen.stages.attempts import with_calls, with_next
+from flyteplugins_codegen.stages.asking import Question, ask_within
+from flyteplugins_codegen.stages.attempts import with_calls, with_next, with_unusable
 from flyteplugins_codegen.stages.changing import apply_repair, changed_part, tests_left_out
 from flyteplugins_codegen.stages.draft import brief_of
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of
@@ -29,7 +29,7 @@ _FILES = {"solution": "solution.py", "tests": "test_solution.py", "environment":
 
 
 class Repaired(Value):
-    """The run with the repaired candidate as its next attempt, and the calls with their messages."""
+    """The run with the repair as its next attempt, in vain or not, or stopped; and the calls with their messages."""
 
     run: Run
     calls: tuple[ModelCall, ...]
@@ -38,8 +38,9 @@ class Repaired(Value):
 async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> Repaired:
     """Ask once, and apply the change whole or not at all.
 
-    A reply that cannot be used is asked for once more. The run is stopped where that one cannot either, or where the
-    budget does not allow a call. What failed may quote the samples, which are searched for what the model must not see.
+    A reply that cannot be used is asked for once more; where that one cannot either, this was a repair in vain. The run
+    is stopped where the budget does not allow a call. What failed may quote the samples, which are searched for what
+    the model must not see.
 
     Raises:
         ModelError: the model could not be reached; see its subclasses.
@@ -48,16 +49,23 @@ async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> Rep
     if not isinstance(action, Repair):
         raise CodegenError(f"no repair comes next, but {type(action).__name__}")
     with stage("repair") as note:
-        messages = await asyncio.to_thread(_messages, run, last, action, samples)
+        question = Question(
+            purpose="repair",
+            messages=await asyncio.to_thread(_messages, run, last, action, samples),
+            reply_type=RepairReply,
+            check=lambda reply: _check(run, last, reply),
+            keeps_unusable=True,
+        )
         try:
-            answer = await ask_within(
-                account, run.settings, "repair", messages, RepairReply, check=lambda reply: _check(run, last, reply)
-            )
-        except (BudgetSpentError, ReplyError) as error:
-            why = str(error) if isinstance(error, BudgetSpentError) else f"the model gave no usable repair: {error}"
-            note.detail = why
-            stopped = with_calls(run, error.calls).model_copy(update={"stopped": why})
+            answer = await ask_within(account, run.settings, question)
+        except BudgetSpentError as error:
+            note.detail = str(error)
+            stopped = with_calls(run, error.calls).model_copy(update={"stopped": str(error)})
             return Repaired(run=stopped, calls=error.calls)
+        except ReplyError as error:
+            note.detail = f"no usable repair: {error}"
+            in_vain = with_unusable(with_calls(run, error.calls), "repair", action.reason, [str(error)])
+            return Repaired(run=in_vain, calls=error.calls)
         note.detail = answer.value.cause.partition("\n")[0][:160]
         made = with_calls(run, answer.calls)
         return Repaired(run=_with_repair(made, last, action, answer.value), calls=answer.calls)

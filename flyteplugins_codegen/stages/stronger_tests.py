@@ -15,7 +15,7 @@ from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests
 from flyteplugins_codegen.source.merged_tests import merge_tests
-from flyteplugins_codegen.stages.asking import ask_within
+from flyteplugins_codegen.stages.asking import Question, ask_within
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
 from flyteplugins_codegen.stages.draft import brief_of
 from flyteplugins_codegen.stages.lineage import base_attempt
@@ -40,16 +40,15 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Accou
         raise CodegenError(f"no stronger tests come next, but {type(action).__name__}")
     with stage("strengthen tests") as note:
         brief = brief_of(run.settings, run.request, run.context)
-        messages = without_keys(stronger_messages(brief, base.candidate, action.survivors), run.request)
+        question = Question(
+            purpose="stronger_tests",
+            messages=without_keys(stronger_messages(brief, base.candidate, action.survivors), run.request),
+            reply_type=StrongerTestsReply,
+            check=lambda reply: merged_tests(base, reply),
+            keeps_unusable=True,
+        )
         try:
-            answer = await ask_within(
-                account,
-                run.settings,
-                "stronger_tests",
-                messages,
-                StrongerTestsReply,
-                check=lambda reply: merged_tests(base, reply),
-            )
+            answer = await ask_within(account, run.settings, question)
         except ModelError as error:
             note.detail = str(error)
             stopped = with_calls(run, error.calls).model_copy(update={"stopped": f"no stronger tests: {error}"})

@@ -14,11 +14,15 @@ from flyteplugins_codegen.flyte.workflow import generate
 from flyteplugins_codegen.stages import benches
 
 PROMPT = "count the rows, by whichever way"
-SCRIPT = {
-    "SolutionReply": [job.solution(0), job.solution(1), job.solution(1), job.solution(1)],
-    "TestsReply": [job.TESTS],
-    "RepairReply": [job.repair(0, 2), {**job.repair(2, 3), "packages": ["humanize"]}],
+REPAIRS = [job.repair(0, 2), {**job.repair(2, 3), "packages": ["humanize"]}]
+FRESH = [job.solution(1)] * 3
+SCRIPT = {"SolutionReply": [job.solution(0), *FRESH], "TestsReply": [job.TESTS], "RepairReply": REPAIRS}
+UNUSABLE = ["no JSON"] * 2
+IN_VAIN = SCRIPT | {
+    "SolutionReply": [job.solution(0), *UNUSABLE * 3, *FRESH],
+    "RepairReply": [*UNUSABLE, *REPAIRS],
 }
+DRAFTS, VAIN_DRAFTS = [("fresh_draft", None)] * 3, [("fresh_draft", 3)] * 3
 
 
 def way_of(result: CodeGenEvalResult) -> list[tuple[object, ...]]:
@@ -30,6 +34,7 @@ def way_of(result: CodeGenEvalResult) -> list[tuple[object, ...]]:
             attempt.round_number,
             attempt.blame,
             attempt.blame_reason,
+            attempt.unusable,
             attempt.cause and attempt.cause.told,
             attempt.strength and attempt.strength.share,
             attempt.candidate,
@@ -52,16 +57,27 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return environments
 
 
+@pytest.mark.parametrize(
+    ("script", "made"),
+    [
+        (SCRIPT, [("first_draft", None), ("repair", 1), ("repair", 2), *DRAFTS]),
+        (IN_VAIN, [("first_draft", None), ("repair", 1), ("repair", 2), *VAIN_DRAFTS, *DRAFTS]),
+    ],
+)
 def test_both_drivers_go_the_same_way_through_repairs_to_fresh_candidates(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[Any]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    opened: list[Any],
+    script: dict[str, list[Any]],
+    made: list[tuple[str, int | None]],
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))  # flytekit's cache lies in the home folder
     table = job.write_table(tmp_path / "table.csv", rows=3)
-    with ModelServer(SCRIPT) as server:
+    with ModelServer(script) as server:
         agent = AutoCoderAgent(model="openai/any", api_base=server.url, cache="disable")
         direct = agent.generate(PROMPT, samples={"table": table}, outputs=job.OUTPUTS)
         calls, sandboxes = len(server.calls), len(opened)
-    with ModelServer(SCRIPT) as server:
+    with ModelServer(script) as server:
         result, _ = generate(
             prompt=PROMPT,
             model="openai/any",
@@ -71,10 +87,8 @@ def test_both_drivers_go_the_same_way_through_repairs_to_fresh_candidates(
             cache="disable",
             save_to=str(tmp_path / "kept"),
         )
-        assert len(server.calls) == calls == 7
+        assert len(server.calls) == calls
     assert direct.success, direct.error
-    actions = [attempt.action for attempt in direct.attempt_history]
-    assert actions == ["first_draft", "repair", "repair", "fresh_draft", "fresh_draft", "fresh_draft"]
-    assert [attempt.parent for attempt in direct.attempt_history] == [None, 1, 2, None, None, None]
+    assert [(attempt.action, attempt.parent) for attempt in direct.attempt_history] == made
     assert way_of(direct) == way_of(result)
     assert len(opened) == 2 * sandboxes

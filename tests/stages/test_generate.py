@@ -180,7 +180,7 @@ def test_a_command_that_this_machine_lacks_costs_no_call_and_is_named_with_the_r
     assert result.detected_system_packages == ["wkhtmltopdf"]
 
 
-def test_a_repair_that_cannot_be_used_twice_ends_the_run_with_the_candidate_that_there_is(sales, cache):
+def test_a_repair_that_cannot_be_used_twice_is_one_in_vain_and_the_next_is_told_why(sales, cache):
     nowhere = repair(edits=[{"search": "not there", "replace": "x"}])
     script = {
         "SolutionReply": [solution(BUGGY)],
@@ -190,13 +190,16 @@ def test_a_repair_that_cannot_be_used_twice_ends_the_run_with_the_candidate_that
     with ModelServer(script) as server:
         agent = agent_for(server)
         result = agent.generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
-        assert not result.success
-        assert result.solution.code == BUGGY
-        assert "the model gave no usable repair" in result.error
-        assert len(server.calls) == 4
-        again = agent.generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
-        assert again.success, again.error
+        assert result.success, result.error
         assert len(server.calls) == 5
+        assert "- Nothing was changed: the reply cannot be applied" in server.calls[4].body["messages"][-1]["content"]
+        again = agent.generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
+        assert len(server.calls) == 5
+    assert kinds(again) == kinds(result) == ["test_failed", "test_failed", None]
+    assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "repair", "repair"]
+    vain = result.attempt_history[1]
+    assert (vain.parent, vain.blame, vain.candidate) == (1, None, result.attempt_history[0].candidate)
+    assert "the reply cannot be applied" in vain.unusable
 
 
 def test_a_repair_sees_the_smallest_case_its_variables_and_what_was_tried(sales, cache):

@@ -12,7 +12,14 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.strength import TestStrength
-from flyteplugins_codegen.stages.attempts import carry_out, with_calls, with_changed, with_next, with_round
+from flyteplugins_codegen.stages.attempts import (
+    carry_out,
+    with_calls,
+    with_changed,
+    with_next,
+    with_round,
+    with_unusable,
+)
 from flyteplugins_codegen.stages.lineage import base_attempt
 from flyteplugins_codegen.stages.loop import (
     AddPackages,
@@ -200,8 +207,8 @@ def candidates(draw, count):
 
 def carried_out(draw, run, action):  # noqa: PLR0911 - one for each action
     """The run after an action whose outcome is anybody's guess."""
-    if isinstance(action, ASKING) and draw(st.integers(0, 4)) == 0:
-        return run.model_copy(update={"stopped": "the budget is spent"})
+    if isinstance(action, ASKING) and draw(st.integers(0, 2)) == 0:
+        return without_answer(draw, run, action)
     if isinstance(action, FirstDraft | FreshDrafts):
         return with_round(run, candidates(draw, action.count))
     if isinstance(action, BuildEnvironment):
@@ -217,6 +224,14 @@ def carried_out(draw, run, action):  # noqa: PLR0911 - one for each action
     if isinstance(action, StrengthenTests):
         name, run = "strengthen_tests", with_calls(run, (ModelCall(purpose="stronger_tests", model="m"),))
     return with_next(run, name, "r", base.candidate, parent=base.number, blame=draw(BLAMES))
+
+
+def without_answer(draw, run, action):
+    """The run after a question that the budget did not allow, or that brought no usable reply."""
+    if not isinstance(action, Repair | FreshDrafts) or draw(st.booleans()):
+        return run.model_copy(update={"stopped": "the budget is spent"})
+    name = "repair" if isinstance(action, Repair) else "fresh_draft"
+    return with_unusable(run, name, action.reason, ["no JSON"] * getattr(action, "count", 1))
 
 
 def judged_all(draw, run):

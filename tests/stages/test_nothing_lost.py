@@ -63,6 +63,7 @@ class Way:
 
 
 UNTESTED = {"skip_tests": True}
+NOWHERE = {**job.repair(0, 1), "edits": [{"search": "not there", "replace": ""}]}
 WAYS = {
     "right": Way({"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}, calls=2, deaths=4),
     "repaired": Way(
@@ -85,6 +86,13 @@ WAYS = {
         calls=6,
         deaths=20,
         at_once=3,
+        settings=UNTESTED,
+    ),
+    "in vain": Way(
+        {"SolutionReply": [job.solution(0)], "RepairReply": [NOWHERE, NOWHERE, job.repair(0, 1)]},
+        calls=4,
+        deaths=8,
+        at_once=1,
         settings=UNTESTED,
     ),
     "strengthened": Way(

@@ -7,7 +7,7 @@ from flyteplugins_codegen.models.report import SAMPLES_CASE, TestReport
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.stages.candidates.grouping import does_same
 from flyteplugins_codegen.stages.candidates.sameness import can_be_compared, is_trusted
-from flyteplugins_codegen.stages.lineage import lineage_of, repairs_of
+from flyteplugins_codegen.stages.lineage import lineage_of
 
 
 class Voices(Value):
@@ -47,7 +47,9 @@ def _voices(run: Run, chosen: Attempt, report: TestReport) -> Voices:
     others = [does_same(witness, rival) for rival in rivals if _has_a_voice(rival, report)]
     return Voices(
         agreeing=_checks_of_the_user(report) + _blind_suite(run, chosen, report) + sum(others),
-        dissenting=repairs_of(lineage) + len(others) - sum(others),
+        dissenting=sum(attempt.action == "repair" and not attempt.unusable for attempt in lineage)
+        + len(others)
+        - sum(others),
     )
 
 

@@ -51,6 +51,7 @@ def _made(attempt: Attempt, at_once: int) -> str:
     return facts(
         (
             ("Why", fitting(attempt.reason, 600)),
+            ("Nothing changed", fitting(attempt.unusable, 600)),
             ("Made from", f"attempt {attempt.parent}" if attempt.parent else ""),
             ("Side by side", f"{at_once} candidates of round {attempt.round_number}" if at_once > 1 else ""),
             ("Looked for in", _blame(attempt)),
@@ -86,6 +87,8 @@ def _kind(attempt: Attempt) -> str:
 def _ended(attempt: Attempt) -> str:
     if attempt.report is None:
         return "not judged"
+    if attempt.unusable:
+        return "no usable reply"
     passed, expected = count_tests(attempt.report)
     word = "passed" if attempt.report.passed else "failed"
     return f"{word}, {passed} of {expected} tests" if expected else word
@@ -93,7 +96,7 @@ def _ended(attempt: Attempt) -> str:
 
 def _told(attempt: Attempt) -> str:
     """What failed it, as its first line: seen without opening the step."""
-    if attempt.cause is None:
+    if attempt.cause is None or attempt.unusable:
         return ""
     line = attempt.cause.message.strip().partition("\n")[0]
     return f'<span class="cause">{text(_words(attempt.cause.kind))}: {fitting(line, 240)}</span>'

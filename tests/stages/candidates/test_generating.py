@@ -18,6 +18,7 @@ from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.models.budget import Budget
 
 PROMPT = "Count the rows of the table."
+THREE_ROWS = [{"inputs": {}, "outputs": {"row_count": 3}}]
 # Passed by every script that counts something.
 WEAK: dict[str, Any] = {"test_code": job.TESTS["test_code"].replace('== "2"', "in set('123')")}
 # One test that holds, and one that is wrong of every table.
@@ -35,8 +36,9 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def generate(server: ModelServer, table: Path, **settings: Any) -> CodeGenEvalResult:
+    examples = settings.pop("examples", ())
     agent = AutoCoderAgent(model="openai/m", api_base=server.url, **settings)
-    return agent.generate(PROMPT, samples={"table": table}, outputs=job.OUTPUTS)
+    return agent.generate(PROMPT, samples={"table": table}, outputs=job.OUTPUTS, examples=examples)
 
 
 def solutions(*header_lines: int) -> list[dict[str, Any]]:
@@ -104,6 +106,32 @@ def test_after_two_repairs_in_vain_three_fresh_ones_are_asked_for_at_once(table)
     assert {attempt.action for attempt in result.attempt_history[3:]} == {"fresh_draft"}
     # One of the others does the same; the third and the first draft count otherwise.
     assert result.confidence == confidence(result, agreeing=1, dissenting=2)
+
+
+def test_fresh_drafts_of_which_none_can_be_used_are_told_and_others_are_asked_for(table):
+    script = {
+        "SolutionReply": [job.solution(0), *["no JSON"] * 6, *solutions(1, 1, 1)],
+        "TestsReply": [job.TESTS],
+        "RepairReply": REPAIRS,
+    }
+    with ModelServer(script) as server:
+        result = generate(server, table)
+        assert [call.name for call in server.calls[4:]] == ["SolutionReply"] * 9
+    assert result.success, result.error
+    vain = result.attempt_history[3:6]
+    assert [(attempt.action, attempt.parent) for attempt in vain] == [("fresh_draft", 3)] * 3
+    assert all("no valid SolutionReply" in attempt.unusable for attempt in vain)
+    assert [attempt.unusable for attempt in result.attempt_history[6:]] == [""] * 3
+
+
+def test_a_model_of_which_nothing_can_be_used_ends_the_run_at_its_last_iteration(table):
+    script = {"SolutionReply": [job.solution(0), *["no JSON"] * 4], "RepairReply": ["no JSON"] * 4}
+    with ModelServer(script) as server:
+        result = generate(server, table, skip_tests=True, max_iterations=5, examples=THREE_ROWS)
+        assert len(server.calls) == 9
+    assert not result.success
+    assert result.solution.code == job.code(0)
+    assert result.error.startswith("no success after 5 attempts")
 
 
 def test_a_budget_with_room_for_one_call_gets_one_fresh_candidate(table):
