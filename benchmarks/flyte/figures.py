@@ -44,9 +44,10 @@ class Place:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What the processes get: the machine's own settings, and no cache of the user's."""
+        """What the processes get: the machine's own settings, no cache of the user's, and compiled modules."""
         own = {"HOME": str(self.folder), "FLYTE_CODEGEN_CACHE": str(self.folder / "cache")}
-        return {**os.environ, **own, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        return {**kept, **own, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'support'}"}
 
     @property
     def solution(self) -> Path:

@@ -25,14 +25,15 @@ def code_version(*rooms: str) -> str:
 
     Data that lies beside the code counts as code.
     """
-    files = [
-        path
-        for room in ("models", "stages", *rooms)
-        for path in sorted((_PACKAGE / room).rglob("*.*"))
-        if path.suffix in {".py", ".json"}
-    ]
-    parts = [part for path in files for part in (str(path.relative_to(_PACKAGE)), path.read_bytes())]
-    return digest(*parts)[:32]
+    return digest([_room_version(room) for room in ("models", "stages", *rooms)])[:32]
+
+
+@functools.cache
+def _room_version(room: str) -> str:
+    """Read once for all the stages whose versions it is a part of, of which `import` works out a dozen."""
+    folder = _PACKAGE / room
+    files = sorted(path for kind in ("*.py", "*.json") for path in folder.rglob(kind))
+    return digest(*(part for path in files for part in (str(path.relative_to(folder)), path.read_bytes())))
 
 
 @dataclass(frozen=True)
