@@ -20,7 +20,9 @@ import contextlib
 import re
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 from flyteplugins_codegen.environment.interpreter import build_tags, find_python
@@ -99,12 +101,20 @@ def _size_of(folder: Path) -> int:
 def _environment(lock: EnvironmentLock, python: str) -> Path:
     layers = _layers(lock)
     final = cache_dir() / "environments" / digest([layer.folder.name for layer in layers])
-    if not final.is_dir():
-        _make_layers([layer for layer in layers if not layer.folder.is_dir()], python)
-        with made_aside(final) as aside:
-            for layer in layers:
-                link_tree(layer.folder, aside / "site-packages")
+    with _turn(final):
+        if not final.is_dir():
+            _make_layers([layer for layer in layers if not layer.folder.is_dir()], python)
+            with made_aside(final) as aside:
+                for layer in layers:
+                    link_tree(layer.folder, aside / "site-packages")
     return final
+
+
+@cache
+def _turn(folder: Path) -> Lock:
+    """Held by the thread of this process that makes the folder: whoever needs it too waits, and finds it made."""
+    del folder
+    return Lock()
 
 
 def _layers(lock: EnvironmentLock) -> list[_Layer]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections.abc import Callable
 from typing import Final
 
 from flyteplugins_codegen.errors import BudgetSpentError, DeadlineError
@@ -25,10 +26,14 @@ class Account:
 
     A call is let through where the least that it takes, its input, still fits beside all that the others may take at
     most. So at any time one call can exceed the budget, and never two. `spent` is what went before, in other processes.
+    `on_call` is called right before each call that is let through: there is time now for what can be done beside it.
     """
 
-    def __init__(self, budget: Budget, spent: Spending | None = None) -> None:
+    def __init__(
+        self, budget: Budget, spent: Spending | None = None, on_call: Callable[[], None] = lambda: None
+    ) -> None:
         self.budget = budget
+        self._on_call = on_call
         self._spent = spent or Spending()
         self._in_flight: list[Spending] = []
         self._waiting: list[object] = []
@@ -65,6 +70,7 @@ class Account:
         finally:
             with self._lock:
                 self._waiting.remove(place)
+        self._on_call()
 
     def settle(self, reserved: Spending, spent: Spending) -> None:
         """Replace what was set aside by what was spent."""

@@ -22,14 +22,14 @@ from flyteplugins_codegen.store import ContentStore
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
 
-def open_account(run: Run, *, shares: int = 1) -> Account:
+def open_account(run: Run, *, shares: int = 1, on_call: Callable[[], None] = lambda: None) -> Account:
     """The account of the run's budget, from what its calls have spent by now, in this process or in others.
 
-    `shares` is how many stages run beside each other, each in a process of its own.
+    `shares` is how many stages run beside each other, each in a process of its own; `on_call` as of `Account`.
     """
     spent = sum((_spending(call) for call in run.calls if not call.is_reused), Spending())
     budget = run.settings.budget
-    return Account(budget.shared(spent, shares) if shares > 1 else budget, spent)
+    return Account(budget.shared(spent, shares) if shares > 1 else budget, spent, on_call)
 
 
 def _spending(call: ModelCall) -> Spending:

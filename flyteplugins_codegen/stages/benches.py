@@ -1,13 +1,14 @@
 """Where candidates are judged: two sandboxes that stay open from one candidate of a run to the next.
 
-The first candidate runs cold, which is quicker for one. Those after it, mostly repairs in the same environment, run in
-forks of an interpreter that waits with pytest imported.
+Suites run in forks of an interpreter that waits with pytest imported. While the model is asked, one is made ready for
+candidates that need no packages of their own. Any other first candidate runs cold, which is quicker for one; those
+after it are mostly repairs in the same environment, and find theirs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 from dataclasses import dataclass
 from threading import Lock
@@ -23,9 +24,10 @@ from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.sandbox.python_errors import syntax_cause
+from flyteplugins_codegen.sandbox.suites.program import suite_rehearsal
 from flyteplugins_codegen.sandbox.warm.modules import SUITE_MODULES
 from flyteplugins_codegen.source.imports import third_party_names
-from flyteplugins_codegen.stages.build import install_for_tests
+from flyteplugins_codegen.stages.build import install_for_tests, resolve_packages
 
 WORKERS: Final = 2
 _TIMEOUT_S: Final = 120.0
@@ -59,6 +61,18 @@ class Benches:
         self._needs: _Needs | None = None
         self._opened: tuple[Sandbox, Sandbox] | None = None
         self._older: list[ExitStack] = []
+        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="benches")
+        self._foreseen: Future[None] | None = None
+
+    def foresee(self, run: Run) -> None:
+        """Begin to make ready what a candidate without packages of its own will need. Returns at once; do it once.
+
+        What goes wrong with it is left to the stage that needs it to tell.
+        """
+        has_suite = run.request.tests is not None or not run.settings.skip_tests
+        if self._foreseen is None and has_suite and run.settings.sandbox in ("auto", "bubblewrap"):
+            self._foreseen = self._ahead.submit(self._open_ahead, run)
+            self._ahead.submit(self._rehearse, run)
 
     def bench(self, run: Run, candidate: Candidate, lock: EnvironmentLock) -> Bench:
         """Where to judge the candidate, usable until `close`.
@@ -66,18 +80,37 @@ class Benches:
         Raises PackageError, IndexUnavailableError, SandboxUnavailableError.
         """
         needs = _needs_of(run, candidate, lock)
+        if self._foreseen is not None:
+            wait([self._foreseen])
         with self._lock:
             if self._opened is not None and needs == self._needs:
                 scripts, suites = self._opened
                 return Bench(_Warm(scripts), _Warm(suites), _limits_of(run))
-            self._older.append(self._stack)
-            self._stack = ExitStack()
-            self._opened = scripts, suites = _open_both(needs, self._stack)
-            self._needs = needs
+            scripts, suites = self._open(needs)
             return Bench(scripts, suites, _limits_of(run))
+
+    def _open(self, needs: _Needs) -> tuple[Sandbox, Sandbox]:
+        self._older.append(self._stack)
+        self._stack = ExitStack()
+        self._needs, self._opened = needs, _open_both(needs, self._stack)
+        return self._opened
+
+    def _open_ahead(self, run: Run) -> None:
+        needs = _needs_without_packages(run)
+        with self._lock:
+            if self._opened is None:
+                self._open(needs)
+
+    def _rehearse(self, run: Run) -> None:
+        """Have the zygote that suites are forked from; where it was never opened, there is nothing to rehearse."""
+        with self._lock:
+            suites = self._opened and self._opened[1]
+        if suites and suites.kind == "bubblewrap":
+            suites.map([suite_rehearsal(run.settings.env_vars)], workers=1)
 
     def close(self) -> None:
         """End all sandboxes."""
+        self._ahead.shutdown()
         with self._lock, ExitStack() as closing:
             for stack in (*self._older, self._stack):
                 closing.callback(stack.close)
@@ -123,6 +156,11 @@ def _limits_of(run: Run) -> Limits:
         wall_s=run.settings.timeout_s or _TIMEOUT_S,
         memory_mib=resources.memory_mib if resources else Limits().memory_mib,
     )
+
+
+def _needs_without_packages(run: Run) -> _Needs:
+    own, runner = install_for_tests(resolve_packages(run.settings, requirements_of((), (), run.settings.base_packages)))
+    return _Needs(run.settings.sandbox, own, combine(runner, own))
 
 
 def _needs_of(run: Run, candidate: Candidate, lock: EnvironmentLock) -> _Needs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from flyteplugins_codegen.environment.layers import install
@@ -12,6 +13,7 @@ from flyteplugins_codegen.errors import PackageError, SettingsError
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
 from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.source.imports import third_party_names
 from flyteplugins_codegen.stages.attempts import with_changed
 from flyteplugins_codegen.stages.images import build_environment_image
@@ -65,9 +67,13 @@ def _resolved(run: Run, attempt: Attempt) -> EnvironmentLock:
         # Told by the stage that runs it; the packages that the reply names are all there is to know.
         imported = ()
     wanted = requirements_of(imported, solution.packages, run.settings.base_packages)
-    image = run.settings.image_config
-    python = image.python_version if image is not None else None
-    return resolve(wanted, system_packages=solution.system_packages, python=python)
+    return resolve_packages(run.settings, wanted, solution.system_packages)
+
+
+def resolve_packages(settings: Settings, wanted: Iterable[str], system_packages: Iterable[str] = ()) -> EnvironmentLock:
+    """The environment with these packages, for the Python that the settings ask for. Raises as `resolve`."""
+    image = settings.image_config
+    return resolve(wanted, system_packages=system_packages, python=image.python_version if image is not None else None)
 
 
 def install_for_tests(lock: EnvironmentLock) -> tuple[InstalledEnvironment, InstalledEnvironment]:

@@ -47,27 +47,22 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
         CodegenError: what no candidate is to blame for: a model, the package index or the sandbox failed. What was
             paid for by then is kept, and the same call takes up where this one stopped.
     """
-    account = open_account(run)
-    context, _ = await asyncio.gather(
-        asyncio.to_thread(extract_context, run.settings, run.request, samples),
-        asyncio.to_thread(check_sandbox, run.settings.sandbox),
-    )
-    schemed = await with_schemas(run.model_copy(update={"context": context}), samples, account)
-    return await drive_on(schemed.run, samples, account, schemed.calls)
+    with closing(Benches()) as benches:
+        account = open_account(run, on_call=lambda: benches.foresee(run))
+        context, _ = await asyncio.gather(
+            asyncio.to_thread(extract_context, run.settings, run.request, samples),
+            asyncio.to_thread(check_sandbox, run.settings.sandbox),
+        )
+        schemed = await with_schemas(run.model_copy(update={"context": context}), samples, account)
+        return await _drive_on(schemed.run, _Means(samples, account, benches), schemed.calls)
 
 
 async def drive_on(
     run: Run, samples: Mapping[str, Path], account: Account, calls: tuple[ModelCall, ...] = ()
 ) -> Driven:
     """Take the run from where it stands to its end; `calls` are those so far, with messages. Raises as `drive`."""
-    run, action = settle_certainties(run)
     with closing(Benches()) as benches:
-        means = _Means(samples, account, benches)
-        while not isinstance(action, Finish):
-            run, made = await _step(run, action, means)
-            calls += made
-            run, action = settle_certainties(run)
-    return Driven(run=run, finish=action, calls=calls)
+        return await _drive_on(run, _Means(samples, account, benches), calls)
 
 
 _Trying: TypeAlias = Callable[[Run, Mapping[str, Path], Account], Awaitable[Repaired | Drafted | Strengthened | Worked]]
@@ -86,6 +81,15 @@ class _Means:
     samples: Mapping[str, Path]
     account: Account
     benches: Benches
+
+
+async def _drive_on(run: Run, means: _Means, calls: tuple[ModelCall, ...]) -> Driven:
+    run, action = settle_certainties(run)
+    while not isinstance(action, Finish):
+        run, made = await _step(run, action, means)
+        calls += made
+        run, action = settle_certainties(run)
+    return Driven(run=run, finish=action, calls=calls)
 
 
 async def _step(run: Run, action: Action, means: _Means) -> tuple[Run, tuple[ModelCall, ...]]:

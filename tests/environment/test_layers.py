@@ -10,12 +10,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from flyteplugins_codegen.environment import layers
 from flyteplugins_codegen.environment.layers import combine, install
 from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, read_lock, resolve
+from flyteplugins_codegen.environment.uv import run_uv
 from flyteplugins_codegen.errors import EnvironmentBuildError, IndexUnavailableError
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
 
@@ -110,6 +113,16 @@ def test_the_second_install_starts_no_process_and_is_quick(lock):
     process = start(lock, "no-process")
     assert process.communicate("\n")[0].strip() == first.site_packages[0]
     assert process.returncode == 0
+
+
+def test_threads_that_need_the_same_environment_install_it_once(lock, tmp_path, monkeypatch):
+    monkeypatch.setenv("FLYTE_CODEGEN_CACHE", str(tmp_path / "cache"))
+    started: list[object] = []
+    monkeypatch.setattr(layers, "run_uv", lambda *asked: started.append(asked) or run_uv(*asked))
+    with ThreadPoolExecutor(3) as pool:
+        made = list(pool.map(install, [lock] * 3))
+    assert made[0] == made[1] == made[2]
+    assert len(started) == len(finished_layers(tmp_path / "cache"))
 
 
 def test_adding_a_package_makes_one_layer_and_leaves_the_others_as_they_are(lock, cache):

@@ -172,16 +172,18 @@ async def test_the_second_question_about_a_bad_reply_is_within_the_budget_too(se
     assert len(failure.value.calls) == len(server.calls) == 1
 
 
-async def test_a_reply_that_was_paid_for_before_is_free(serve, solution_request, tmp_path):
+async def test_a_reply_that_was_paid_for_before_is_free_and_no_call(serve, solution_request, tmp_path):
     server = serve(LONG)
     settings, store = Settings(model="m", api_base=server.url), ContentStore(tmp_path)
+    told: list[int] = []
 
     def opened(max_calls: int):
-        account = Account(Budget(max_calls=max_calls))
+        account = Account(Budget(max_calls=max_calls), on_call=lambda: told.append(max_calls))
         return open_model(settings, store=store, watch=lambda model: BudgetedModel(model, account))
 
     await opened(1).complete(solution_request())
     assert (await opened(0).complete(solution_request())).is_reused
+    assert told == [1]
 
 
 def test_the_sum_of_a_known_cost_and_an_unknown_one_is_unknown():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -29,6 +31,23 @@ def test_the_second_candidate_of_an_environment_runs_in_warm_workers(benches: Be
     ran = [sandbox.run(HELLO) for bench in (first, second) for sandbox in (bench.scripts, bench.suites)]
     assert [execution.stdout for execution in ran] == [b"hello\n"] * 4
     assert ["warm" in execution.isolation for execution in ran] == [False, False, True, True]
+
+
+def test_what_was_foreseen_is_warm_for_the_first_candidate_and_cold_for_one_with_packages(benches: Benches) -> None:
+    benches.foresee(RUN)
+    benches.foresee(RUN)
+    first = benches.bench(RUN, CANDIDATE, resolve(()))
+    other = benches.bench(RUN, CANDIDATE, resolve(("humanize",)))
+    ran = [sandbox.run(HELLO) for sandbox in (first.suites, other.suites)]
+    assert ["warm" in execution.isolation for execution in ran] == [True, False]
+
+
+def test_what_is_foreseen_waits_for_nothing_and_ends_with_the_benches(benches: Benches) -> None:
+    started = time.perf_counter()
+    benches.foresee(RUN.model_copy(update={"settings": Settings(model="openai/x", base_packages=("no-such-thing",))}))
+    assert time.perf_counter() - started < 1  # a package index was not waited for
+    benches.close()
+    assert not [thread.name for thread in threading.enumerate() if thread.name.startswith("benches")]
 
 
 def test_a_candidate_with_other_packages_has_sandboxes_of_its_own_and_the_older_ones_stay(benches: Benches) -> None:

@@ -19,6 +19,7 @@ from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.mutation import runner
 from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
+from flyteplugins_codegen.sandbox.suites.program import SUITE_COMMAND
 from flyteplugins_codegen.sandbox.suites.suite_runner.plugin import OPTIONS
 
 Fate = Literal["killed", "timed_out", "survived", "invalid"]
@@ -70,7 +71,7 @@ def _sandboxed(job: MutationJob, nonce: str) -> Job:
         "wall_s": job.wall_s,
     }
     return Job(
-        command=("python", "/app/runner.py"),
+        command=SUITE_COMMAND,
         program={
             "runner.py": _RUNNER,
             "solution.py": job.solution.encode(),

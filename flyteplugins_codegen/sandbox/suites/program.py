@@ -10,6 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from flyteplugins_codegen.sandbox.contract import Job
+from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
+
+SUITE_COMMAND: Final = ("python", "/app/runner.py")
 _RUNNER: Final = Path(__file__).with_name("runner.py")
 _PARTS: Final = _RUNNER.with_name("suite_runner")
 _MARSHAL_VERSION: Final = 4  # which every Python reads that a suite may be run with
@@ -28,3 +32,8 @@ def suite_program() -> Mapping[str, Path | bytes]:
     }
     parts = marshal.dumps((MAGIC_NUMBER, marshal.dumps(codes), sources), _MARSHAL_VERSION)
     return MappingProxyType({"runner.py": _RUNNER, "runner.parts": parts})
+
+
+def suite_rehearsal(env: Mapping[str, str]) -> Job:
+    """A job that does nothing, after which a suite with these variables finds its warm worker."""
+    return Job(command=SUITE_COMMAND, program={"runner.py": b""}, env={**STEADY_ENVIRONMENT, **env})

@@ -18,7 +18,7 @@ from flyteplugins_codegen.sandbox.python_errors import syntax_cause
 from flyteplugins_codegen.sandbox.steady import STEADY_ENVIRONMENT
 from flyteplugins_codegen.sandbox.suites.confirmation import settle
 from flyteplugins_codegen.sandbox.suites.evidence import Evidence, read_evidence
-from flyteplugins_codegen.sandbox.suites.program import suite_program
+from flyteplugins_codegen.sandbox.suites.program import SUITE_COMMAND, suite_program
 from flyteplugins_codegen.sandbox.suites.source import read_suite
 from flyteplugins_codegen.sandbox.suites.verdict import Charge, judge_suite, missing_tests
 
@@ -151,7 +151,7 @@ def flaw_before_running(job: SuiteJob) -> Cause | None:
 def sandboxed(job: SuiteJob, nonce: str) -> Job:
     """The job that runs the suite in any sandbox; `nonce` seals its report."""
     return Job(
-        command=("python", "/app/runner.py"),
+        command=SUITE_COMMAND,
         program={
             **suite_program(),
             "solution.py": job.solution.encode(),
