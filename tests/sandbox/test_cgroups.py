@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from flyteplugins_codegen.sandbox import Limits
-from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup, CgroupRoots, find_cgroups
+from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup, CgroupRoots, Lingering, find_cgroups
 from flyteplugins_codegen.sandbox.kernel.delegation import find_parent
 from flyteplugins_codegen.sandbox.kernel.group import Group, Place
 from flyteplugins_codegen.sandbox.kernel.hierarchies import Hierarchy, parse_hierarchies, read_hierarchies
@@ -62,6 +62,16 @@ def is_running(pid: int) -> bool:
 
 def groups_left(roots: CgroupRoots, prefix: str) -> set[str]:
     return {path.name for place in roots._places for path in place.folder.iterdir() if path.name.startswith(prefix)}
+
+
+def assert_no_group_is_left(roots: CgroupRoots) -> None:
+    """Of no test of this process, once the kernel has let go of what was killed."""
+
+    def are_gone() -> bool:
+        roots.open(Limits()).close()
+        return groups_left(roots, owned_prefix("job")) == set()
+
+    wait_until(are_gone)
 
 
 # --- what they do -----------------------------------------------------------------------------------------------------
@@ -157,7 +167,7 @@ def test_closing_outruns_a_program_that_forks_for_ever(roots):
         assert process.stdout.readline() == b"begun\n"
         wait_until(lambda: len(members(group)) > 10)
         group.close()
-    assert groups_left(roots, owned_prefix("job")) == set()
+    assert_no_group_is_left(roots)
 
 
 def test_closing_ends_what_left_its_parents_and_its_session_and_leaves_no_group(roots):
@@ -166,7 +176,7 @@ def test_closing_ends_what_left_its_parents_and_its_session_and_leaves_no_group(
     (daemon,) = members(group)
     group.close()
     assert not is_running(daemon)
-    assert groups_left(roots, owned_prefix("job")) == set()
+    assert_no_group_is_left(roots)
 
 
 def test_groups_and_descriptors_do_not_pile_up(roots):
@@ -174,7 +184,21 @@ def test_groups_and_descriptors_do_not_pile_up(roots):
     for _ in range(20):
         roots.open(Limits()).close()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
-    assert groups_left(roots, owned_prefix("job")) == set()
+    assert_no_group_is_left(roots)
+
+
+def test_a_group_that_could_not_be_removed_in_time_goes_with_the_next_job(roots, monkeypatch):
+    monkeypatch.setattr("flyteplugins_codegen.sandbox.kernel.group.Group.remove.__defaults__", (0.01,))
+    assert_no_group_is_left(roots)
+    stuck = roots.open(Limits())
+    held = [path / "held" for place in roots._places for path in place.folder.glob(f"{owned_prefix('job')}*")]
+    for inner in held:
+        inner.mkdir()  # keeps a group as a process does that the kernel has not let go of
+    stuck.close()
+    assert groups_left(roots, owned_prefix("job"))
+    for inner in held:
+        inner.rmdir()
+    assert_no_group_is_left(roots)
 
 
 def test_a_process_enters_by_itself_or_is_added_after_a_wait(group):
@@ -377,7 +401,7 @@ def test_alone_in_its_group_our_process_steps_aside_and_back_again(second):
 
 
 def test_a_real_group_of_version_2_counts_kills_and_goes(second):
-    group = Cgroup((Group(Place(2, second, second, frozenset({"cpu"})), f"{owned_prefix('test')}0"),), ())
+    group = Cgroup((Group(Place(2, second, second, frozenset({"cpu"})), f"{owned_prefix('test')}0"),), (), Lingering())
     run_in(group, DAEMON)
     (daemon,) = members(group)
     assert 0 < group.cpu_s() < 10

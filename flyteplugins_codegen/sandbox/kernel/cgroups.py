@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import count
 from subprocess import DEVNULL, PIPE, Popen
+from threading import Lock
 from typing import Final
 
 from flyteplugins_codegen.sandbox.contract import Limits
@@ -38,9 +39,10 @@ class CgroupUsage:
 class Cgroup:
     """The groups of one job. `layers` names what they hold it to, as in `Execution.isolation`."""
 
-    def __init__(self, groups: tuple[Group, ...], layers: tuple[str, ...]) -> None:
+    def __init__(self, groups: tuple[Group, ...], layers: tuple[str, ...], lingering: Lingering) -> None:
         self.layers = layers
         self._groups = groups
+        self._lingering = lingering
 
     def add(self, pid: int) -> None:
         """Put a process, and all that it will start, under the limits. Raises OSError where it has ended."""
@@ -75,9 +77,29 @@ class Cgroup:
         return next((used for group in self._groups if (used := group.cpu_s()) is not None), None)
 
     def close(self) -> None:
-        """End what still runs of the job, and remove its groups."""
+        """End what still runs of the job, and remove its groups: on a machine that is slow to, by the next job's."""
         for group in self._groups:
-            group.remove()
+            if not group.remove():
+                self._lingering.add(group)
+
+
+class Lingering:
+    """Groups whose processes were killed and have not gone yet. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._groups: list[Group] = []
+
+    def add(self, group: Group) -> None:
+        """Take one, to be removed when its processes are gone."""
+        with self._lock:
+            self._groups.append(group)
+
+    def remove(self) -> None:
+        """Remove those that can be by now."""
+        if self._groups:
+            with self._lock:
+                self._groups = [group for group in self._groups if not group.remove(patience_s=0)]
 
 
 class CgroupRoots:
@@ -88,16 +110,18 @@ class CgroupRoots:
         served = frozenset[str]().union(*(place.serves for place in self._places))
         self.layers = tuple(layer for name, layer in _LAYERS.items() if name in served)
         self._numbers = count()
+        self._lingering = Lingering()
 
     def open(self, limits: Limits) -> Cgroup:
         """Groups for one job. Raises OSError where the kernel makes none any more."""
+        self._lingering.remove()
         name = f"{owned_prefix('job')}{next(self._numbers)}"
         with ExitStack() as stack:
             groups = tuple(_made(stack, place, name) for place in self._places)
             for group in groups:
                 group.limit(limits)
             stack.pop_all()
-        return Cgroup(groups, self.layers)
+        return Cgroup(groups, self.layers, self._lingering)
 
 
 @cache
@@ -141,7 +165,7 @@ def _works(place: Place) -> bool:
             group.limit(Limits())
             process = stack.enter_context(Popen([_WAITS_FOR_INPUT], stdin=PIPE, stdout=DEVNULL))
             group.add(process.pid)
-            Cgroup((group,), ()).usage()
+            Cgroup((group,), (), Lingering()).usage()
     except OSError:
         return False
     return True

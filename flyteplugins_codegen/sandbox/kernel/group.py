@@ -100,13 +100,16 @@ class Group:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
 
-    def remove(self) -> None:
-        """Remove it, and end what still runs in it. One that is kept by a process in the kernel's hands is left."""
-        deadline = time.monotonic() + _GONE_S
-        while not self._try_remove() and time.monotonic() < deadline:
+    def remove(self, patience_s: float = _GONE_S) -> bool:
+        """Remove it, and end what still runs in it; False where the kernel still has a process of it in its hands."""
+        deadline = time.monotonic() + patience_s
+        while not self._try_remove():
             self.kill()
+            if time.monotonic() >= deadline:
+                return False
             time.sleep(_RETRY_S)
         os.close(self._folder)
+        return True
 
     def _try_remove(self) -> bool:
         try:
