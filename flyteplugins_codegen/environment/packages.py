@@ -53,6 +53,16 @@ def distribution_for(module: str) -> str:
     return canonicalize_name(module.partition(".")[0])
 
 
+def is_shared_name(module: str) -> bool:
+    """Whether several distributions put their modules below this name, so that it alone tells none of them."""
+    table = _table()
+    if module in table.modules:
+        return False
+    return any(name.startswith(f"{module}.") for name in (*table.modules, *table.namespaces)) or (
+        table.namespaces.get(module, 0) > module.count(".") + 1
+    )
+
+
 def check_name(requirement: str) -> str:
     """A requirement of PEP 508 in normal form: name, extras, versions, marker.
 

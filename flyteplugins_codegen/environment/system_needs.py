@@ -18,7 +18,7 @@ _LIBRARY: Final = re.compile(
     r"(lib[\w.+-]+): cannot open shared object file|cannot load library ['\"](lib[\w.+-]+)['\"]"
 )
 _NOT_FOUND: Final = re.compile(r"(?:\bsh: (?:\d+: )?|^)([\w.+-]+): (?:command )?not found", re.MULTILINE)
-_NO_SUCH_FILE: Final = re.compile(r"No such file or directory: ['\"]([\w.+-]+)['\"]")
+_NO_SUCH_FILE: Final = re.compile(r"No such file or directory: ['\"](?:/usr/(?:local/)?bin/)?([\w.+-]+)['\"]")
 # A file of that name may be missing too: only where a program was to be started.
 _STARTING: Final = re.compile(r"subprocess|Popen|check_output|check_call|_execute_child")
 

@@ -6,7 +6,7 @@ import re
 
 from packaging.utils import canonicalize_name
 
-from flyteplugins_codegen.environment.packages import distribution_for
+from flyteplugins_codegen.environment.packages import distribution_for, is_shared_name
 from flyteplugins_codegen.environment.system_needs import system_packages_for
 from flyteplugins_codegen.models.run import Attempt
 
@@ -21,8 +21,13 @@ def missing_packages(attempt: Attempt) -> tuple[str, ...]:
     modules = [cause.subject for cause in causes if cause.kind == "missing_module" and cause.is_certain]
     for cause in causes:
         modules += _OPTIONAL_DEPENDENCY.findall(cause.message)
-    wanted = {distribution_for(module) for module in modules if module and module != "solution"}
+    wanted = {distribution_for(module) for module in modules if _is_told(module)}
     return tuple(sorted(wanted - _installed(attempt)))
+
+
+def _is_told(module: str) -> bool:
+    """Of `google.protobuf` Python says at first that `google` is missing, which is somebody else's distribution."""
+    return bool(module) and module != "solution" and not is_shared_name(module)
 
 
 def needed_system_packages(attempt: Attempt) -> tuple[str, ...]:

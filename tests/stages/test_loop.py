@@ -35,6 +35,7 @@ from flyteplugins_codegen.stages.loop import (
     RunTests,
     StrengthenTests,
     next_action,
+    told_cause,
 )
 
 PLAN = CodePlan(description="d", approach="a")
@@ -100,6 +101,75 @@ def test_a_missing_package_costs_no_call(report, package):
     again = carry_out(run, action)
     assert again.attempts[-1].candidate.solution.packages == ("pandas", *action.packages)
     assert isinstance(next_action(again), BuildEnvironment)
+
+
+OTHER_NAMES = {
+    "attr": "attrs",
+    "bs4": "beautifulsoup4",
+    "Crypto": "pycryptodome",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "docx": "python-docx",
+    "dotenv": "python-dotenv",
+    "fitz": "pymupdf",
+    "git": "gitpython",
+    "google.protobuf": "protobuf",
+    "jwt": "pyjwt",
+    "magic": "python-magic",
+    "OpenSSL": "pyopenssl",
+    "PIL": "pillow",
+    "pptx": "python-pptx",
+    "ruamel.yaml": "ruamel-yaml",
+    "serial": "pyserial",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "usb": "pyusb",
+    "win32api": "pywin32",
+    "win32com": "pywin32",
+    "yaml": "pyyaml",
+}
+
+
+@pytest.mark.parametrize(("module", "distribution"), OTHER_NAMES.items())
+def test_an_import_name_that_differs_from_its_distribution_costs_no_call(module, distribution):
+    run = with_last(drafted(fresh()), environment=LOCK, report=failed("missing_module", module))
+    assert next_action(run).packages == (distribution,)
+
+
+@pytest.mark.parametrize("module", ["google", "ruamel", "azure", "azure.storage"])
+def test_a_name_that_several_distributions_share_tells_none_of_them(module):
+    run = with_last(drafted(fresh()), environment=LOCK, report=failed("missing_module", module))
+    assert isinstance(next_action(run), Repair)
+
+
+SYSTEM_NEEDS = {
+    "ImportError: libGL.so.1: cannot open shared object file: No such file or directory": "libgl1",
+    "OSError: libgomp.so.1: cannot open shared object file: No such file or directory": "libgomp1",
+    "ImportError: failed to find libmagic.  Check your installation": "libmagic1",
+    "ImportError: libxml2.so.2: cannot open shared object file: No such file or directory": "libxml2",
+    "ImportError: libpq.so.5: cannot open shared object file: No such file or directory": "libpq5",
+    "ImportError: no pq wrapper available.\n- couldn't import 'ctypes': libpq library not found": "libpq5",
+    "OSError: cannot load library 'libsndfile.so': libsndfile.so: cannot open shared object file": "libsndfile1",
+    "ImportError: Bad git executable.\nThe git executable must be specified": "git",
+    **{
+        f"subprocess.py, in _execute_child\nFileNotFoundError: [Errno 2] No such file or directory: '{program}'": name
+        for program, name in {
+            "ffmpeg": "ffmpeg",
+            "tesseract": "tesseract-ocr",
+            "pdftotext": "poppler-utils",
+            "dot": "graphviz",
+            "git": "git",
+            "/usr/bin/git": "git",
+            "curl": "curl",
+        }.items()
+    },
+}
+
+
+@pytest.mark.parametrize(("message", "package"), SYSTEM_NEEDS.items())
+def test_an_absent_library_or_command_costs_no_call(message, package):
+    run = with_last(drafted(fresh()), environment=LOCK, report=failed("exception", "", message))
+    assert next_action(run) == AddSystemPackages(packages=(package,), reason=told_cause(run.attempts[-1]))
 
 
 def test_a_module_that_is_missing_though_its_package_is_installed_goes_to_the_model():
