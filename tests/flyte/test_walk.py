@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +20,22 @@ from flytekit.core.promise import translate_inputs_to_literals
 from flytekit.core.type_engine import TypeEngine
 from flytekit.models.literals import LiteralMap
 from flytekit.types.file import FlyteFile
-from model_server import ModelServer
+from model_server import HttpError, ModelServer
 from pod_forker import forked_pods
 from propeller import NodeFailedError, StartPod, Walk
 
 from flyteplugins_codegen import CodeGenEvalResult
 from flyteplugins_codegen.flyte.evaluating import evaluate
+from flyteplugins_codegen.flyte.sampling import generate_and_evaluate
 from flyteplugins_codegen.flyte.workflow import generate
 
 ROOT = Path(__file__).parents[2]
 BEFORE = ["configure", "prepare", "take_stages", "extract_context", "infer_schemas", "write_solution", "write_tests"]
 JUDGING = ["build_environment", "run_tests", "advance"]
 AFTER = ["measure_strength", "advance", "finish"]
+KEPT = {"extract_context", "infer_schemas", "write_solution", "write_tests", "run_tests", "measure_strength"}
+LOST_WHEN_DONE = {"extract_context", "build_environment", "finish"}
+REFUSAL = HttpError(403)
 NEEDS_SIX = {**job.solution(0), "code": f"__import__('si' + 'x')\n{job.code(0)}"}
 
 
@@ -61,6 +67,27 @@ def walk(archive: Path, start_pod: StartPod, tmp_path: Path) -> Walk:
     return made
 
 
+def losing_first_tries(walk: Walk) -> StartPod:
+    """Starts pods, and loses the first one of every node that may be tried again.
+
+    Some are lost once they are done, with what they would have told, all others before they begin.
+    """
+    start, tried = walk.start_pod, set[int]()
+
+    def start_or_lose(command: list[str], variables: Mapping[str, str]) -> tuple[int, str]:
+        pod = walk.pods[-1]
+        if id(pod.node) in tried or not pod.template.metadata.retries.retries:
+            return start(command, variables)
+        tried.add(id(pod.node))
+        if pod.task in LOST_WHEN_DONE:
+            assert start(command, variables)[0] == 0
+            for left in walk.folder.glob(f"{len(walk.pods):03}-*/outputs.pb"):
+                left.unlink()
+        return 137, "killed"
+
+    return start_or_lose
+
+
 def generated(walk: Walk, server: ModelServer, folder: Path, **given: Any) -> CodeGenEvalResult:
     """What the registered workflow leaves, launched with its defaults beside what is given."""
     given |= {"prompt": "count", "model": "openai/any", "api_base": server.url, "outputs": job.OUTPUTS}
@@ -80,26 +107,40 @@ def left_by(walk: Walk, workflow: Any, given: dict[str, Any]) -> dict[str, Any]:
     return TypeEngine.literal_map_to_kwargs(context, outputs, workflow.python_interface.outputs)
 
 
-def test_a_first_answer_that_is_right_takes_each_stage_once(walk: Walk, tmp_path: Path) -> None:
-    with ModelServer({"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}) as server:
-        result = generated(walk, server, tmp_path, save_to=str(tmp_path / "kept"))
-    assert result.success, result.error
-    assert walk.order == [*BEFORE, "begin", *JUDGING, *AFTER]
-    assert len(server.calls) == 2
-    assert (tmp_path / "kept" / "task.py").exists()
-    assert result.original_samples["table"].remote_source is None
-
-
-def test_what_an_environment_lacks_is_added_without_a_model_and_a_mistake_is_repaired_by_one(
+def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_execution_finds_their_work_in_the_catalog(
     walk: Walk, tmp_path: Path
 ) -> None:
-    script = {"SolutionReply": [NEEDS_SIX], "TestsReply": [job.TESTS], "RepairReply": [job.repair(0, 1)]}
+    with ModelServer({"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}) as server:
+        result = generated(walk, server, tmp_path, save_to=str(tmp_path / "kept"))
+        assert result.success, result.error
+        once = [*BEFORE, "begin", *JUDGING, *AFTER]
+        assert walk.order == once
+        assert (tmp_path / "kept" / "task.py").exists()
+        assert result.original_samples["table"].remote_source is None
+
+        again = generated(walk, server, tmp_path, save_to=str(tmp_path / "kept again"))
+        assert len(server.calls) == 2
+    assert walk.order[len(once) :] == [name for name in once if name not in KEPT]
+    assert (again.solution, again.conversation_history) == (result.solution, result.conversation_history)
+    assert (tmp_path / "kept again" / "task.py").exists()
+
+
+def test_a_package_is_added_without_a_model_a_mistake_repaired_by_one_and_what_a_lost_pod_did_is_done_by_another(
+    walk: Walk, tmp_path: Path
+) -> None:
+    """Of each node that may be tried again the first pod is lost; the server refuses once. No answer is paid twice."""
+    script = {"SolutionReply": [NEEDS_SIX], "TestsReply": [job.TESTS], "RepairReply": [REFUSAL, job.repair(0, 1)]}
+    walk.start_pod = losing_first_tries(walk)
     with ModelServer(script) as server:
         result = generated(walk, server, tmp_path)
+        asked = Counter(call.name for call in server.calls)
     assert result.success, result.error
-    assert walk.order == [*BEFORE, "begin", *JUDGING, *JUDGING, "repair", *JUDGING, *AFTER]
+    assert asked == {"SolutionReply": 1, "TestsReply": 1, "RepairReply": 2}
+    order = [*BEFORE, "begin", *JUDGING, *JUDGING, "repair", *JUDGING, *AFTER]
+    assert [name for name, _ in groupby(walk.order)] == order
+    tries = {**dict.fromkeys({*KEPT, "build_environment", "finish"}, 2), "repair": 3}
+    assert Counter(walk.order) == {name: order.count(name) * tries.get(name, 1) for name in order}
     assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "add_packages", "repair"]
-    assert [call.name for call in server.calls].count("RepairReply") == 1
     assert len(result.conversation_history) > 3
 
 
@@ -141,3 +182,29 @@ def test_an_evaluation_is_dealt_out_to_the_pods_of_a_map_task_and_put_together(w
     assert left["pass_at_k"] == {"pass@1": 0.5}
     assert walk.order == ["split_evaluation", "judge_parts", "judge_part", "judge_part", "gather_evaluation"]
     assert (tmp_path / "kept" / "report.html").exists()
+
+
+def test_a_model_is_sampled_and_scored_in_pods_and_a_second_execution_asks_and_judges_nothing(
+    walk: Walk, tmp_path: Path
+) -> None:
+    problems = tmp_path / "problems.jsonl"
+    lines = [
+        {
+            "task_id": f"Own/{n}",
+            "prompt": f"Write twice(x), {n}.",
+            "entry_point": "twice",
+            "asserts": [f"assert twice({n}) == {2 * n}"],
+        }
+        for n in (1, 2)
+    ]
+    problems.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    replies = [{"code": "def twice(x):\n    return 2 * x\n"}, {"code": "def twice(x):\n    return 3 * x\n"}]
+    with ModelServer({"ProgramReply": replies}) as server:
+        given = {"problems": str(problems), "model": "openai/any", "api_base": server.url, "chunk_size": 1, "shards": 2}
+        left = [left_by(walk, generate_and_evaluate, given)["pass_at_k"] for _ in range(2)]
+        assert len(server.calls) == 2
+    assert left == [{"pass@1": 0.5}] * 2
+    planned, joined = ["plan_sampling", "sample_chunks"], ["join_samples", "split_evaluation", "judge_parts"]
+    asked, judged = ["sample_chunk", "sample_chunk"], ["judge_part", "judge_part"]
+    once = [*planned, *asked, *joined, *judged, "gather_evaluation"]
+    assert walk.order == [*once, *(name for name in once if name not in {*asked, *judged})]

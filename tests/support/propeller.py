@@ -4,10 +4,14 @@ A workflow is walked from the archive that `pyflyte package` leaves. A task is s
 with its inputs as a file of protobuf in a folder that stands for the object store, and is read by the files that it
 leaves there: outputs, an error, or the job of a dynamic, whose nodes come next. Nothing of flytekit's local execution
 takes part. Each pod has a disk of its own.
+
+What a task's cache settings let it keep is found in the catalog by the next execution of the same walk. A pod that is
+lost, or whose error is recoverable, is followed by another, as often as its task may be tried again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -59,6 +63,7 @@ class Walk:
     tasks: dict[str, TaskTemplate] = field(default_factory=dict)
     workflows: dict[str, WorkflowSpec] = field(default_factory=dict)
     pods: list[Pod] = field(default_factory=list)
+    catalog: dict[str, Literals] = field(default_factory=dict)
 
     @property
     def order(self) -> list[str]:
@@ -111,27 +116,56 @@ class Walk:
         place = {"BATCH_JOB_ARRAY_INDEX_VAR_NAME": "FLYTE_K8S_ARRAY_INDEX", "BATCH_JOB_ARRAY_INDEX_OFFSET": "0"}
         collected: Literals = {}
         for index in range(length):
-            left = self._run_task(array.node, tasks, given, {**place, "FLYTE_K8S_ARRAY_INDEX": str(index)})
+            own = {name: value if name in bound else value.collection.literals[index] for name, value in given.items()}
+            variables = {**place, "FLYTE_K8S_ARRAY_INDEX": str(index)}
+            left = self._run_task(array.node, tasks, given, own=own, variables=variables)
             for name, value in left.items():
                 collected.setdefault(name, Literal()).collection.literals.append(value)
         return collected
 
     def _run_task(
-        self, node: Node, tasks: Mapping[str, TaskTemplate], given: Literals, variables: Mapping[str, str] | None = None
+        self,
+        node: Node,
+        tasks: Mapping[str, TaskTemplate],
+        given: Literals,
+        *,
+        own: Literals | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> Literals:
+        """What the catalog has, else what a pod leaves; `own` are the inputs of one node of an array."""
         template = tasks[node.task_node.reference_id.name]
+        key = cache_key(node, template, given if own is None else own)
+        if key is not None and key in self.catalog:
+            return self.catalog[key]
+        retries = node.metadata.retries.retries or template.metadata.retries.retries
+        left = self._try_pods(node, template, given, variables or {}, retries)
+        if key is not None:
+            self.catalog[key] = left
+        return left
+
+    def _try_pods(
+        self, node: Node, template: TaskTemplate, given: Literals, variables: Mapping[str, str], retries: int
+    ) -> Literals:
+        try:
+            return self._run_pod(node, template, given, variables)
+        except NodeFailedError as error:
+            if not (error.is_recoverable and retries):
+                raise
+        return self._try_pods(node, template, given, variables, retries - 1)
+
+    def _run_pod(self, node: Node, template: TaskTemplate, given: Literals, variables: Mapping[str, str]) -> Literals:
         self.pods.append(Pod(task=short_name(template), node=node, template=template))
         store = self.folder / f"{len(self.pods):03}-{short_name(template)}"
         (store / "raw").mkdir(parents=True)
         write(store / "inputs.pb", LiteralMap(literals=given))
         environment = {variable.key: variable.value for variable in template.container.env}
-        environment |= {"FLYTE_CODEGEN_CACHE": str(store / "disk"), **(variables or {})}
+        environment |= {"FLYTE_CODEGEN_CACHE": str(store / "disk"), **variables}
         status, said = self.start_pod(command_of(template, store), environment)
         if (store / "error.pb").exists():
             error = ErrorDocument.FromString((store / "error.pb").read_bytes()).error
             raise NodeFailedError(error.message, is_recoverable=error.kind == type(error).RECOVERABLE)
-        if status != 0:
-            raise NodeFailedError(f"{short_name(template)}: exit status {status}: {said}", is_recoverable=False)
+        if status != 0:  # it ended without a word
+            raise NodeFailedError(f"{short_name(template)}: exit status {status}: {said}", is_recoverable=True)
         if (store / "futures.pb").exists():
             return self._run_job(read(store / "futures.pb", DynamicJobSpec))
         return dict(read(store / "outputs.pb", LiteralMap).literals)
@@ -140,6 +174,35 @@ class Walk:
         template = WorkflowTemplate(nodes=job.nodes, outputs=job.outputs)
         own = {part.id.name: part for part in job.tasks}
         return self._run_template(template, {part.id.name: part for part in job.subworkflows}, own, {})
+
+
+def cache_key(node: Node, template: TaskTemplate, inputs: Literals) -> str | None:
+    """What the outputs are kept under: task, version, interface and inputs; None where nothing is to be kept."""
+    task, change = template.metadata, node.metadata
+    if not (change.cacheable if change.HasField("cacheable") else task.discoverable):
+        return None
+    kept = {name: hashed(value) for name, value in inputs.items() if name not in task.cache_ignore_input_vars}
+    sha = hashlib.sha256(f"{template.id.name} {change.cache_version or task.discovery_version}".encode())
+    sha.update(template.interface.SerializeToString(deterministic=True))
+    sha.update(LiteralMap(literals=kept).SerializeToString(deterministic=True))
+    return sha.hexdigest()
+
+
+def hashed(literal: Literal) -> Literal:
+    """The literal's own hash where it has one, also within lists and maps."""
+    if literal.hash:
+        return Literal(hash=literal.hash)
+    made = Literal()
+    if literal.HasField("collection"):
+        made.collection.SetInParent()
+        made.collection.literals.extend(hashed(part) for part in literal.collection.literals)
+    elif literal.HasField("map"):
+        made.map.SetInParent()
+        for name, part in literal.map.literals.items():
+            made.map.literals[name].CopyFrom(hashed(part))
+    else:
+        made.CopyFrom(literal)
+    return made
 
 
 def command_of(template: TaskTemplate, store: Path) -> list[str]:
