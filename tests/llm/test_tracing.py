@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import pytest
 from model_server import HttpError, Reply
 from opentelemetry import trace
@@ -36,7 +38,7 @@ async def test_a_call_within_a_stage_is_a_span_within_a_span(spans, serve, open_
         "gen_ai.request.model": "m",
         "gen_ai.output.type": "json",
         "server.address": "127.0.0.1",
-        "server.port": int(server.url.rpartition(":")[2].removesuffix("/v1")),
+        "server.port": urlsplit(server.url).port,
         "gen_ai.response.model": "m",
         "gen_ai.response.finish_reasons": ("complete",),
         "gen_ai.usage.input_tokens": 12,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import secrets
 import socket
 import struct
 import threading
@@ -135,14 +136,15 @@ class ModelServer:
         self._served: dict[str, int] = {}
         self._calls: list[SeenCall] = []
         self._lock = threading.Lock()
+        self._token = secrets.token_hex(8)  # a port comes again, sooner or later
         self.closing = threading.Event()
         self._http = _HttpServer(self)
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
 
     @property
     def url(self) -> str:
-        """The `api_base` for both protocols."""
-        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+        """The `api_base` for both protocols. No two servers have one: what is kept of one's replies is no other's."""
+        return f"http://127.0.0.1:{self._http.server_address[1]}/{self._token}/v1"
 
     @property
     def calls(self) -> tuple[SeenCall, ...]:
@@ -172,7 +174,7 @@ class ModelServer:
 
     def receive(self, path: str, headers: dict[str, str], data: bytes) -> tuple[SeenCall, Scripted]:
         """Note the request and choose what answers it."""
-        body = json.loads(data)
+        body, path = json.loads(data), path.removeprefix(f"/{self._token}")
         call = SeenCall(path, self._name_of(body), headers, body, len(data))
         with self._lock:
             self._calls.append(call)
