@@ -6,8 +6,10 @@ import asyncio
 import json
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -15,7 +17,9 @@ import row_count_job as job
 from flyte_admin import FlyteAdmin
 from flyteidl.admin import launch_plan_pb2
 from flytekit import CronSchedule, Email, FixedRate, LaunchPlan, Workflow, task
+from flytekit.clients.raw import RawSynchronousFlyteClient
 from flytekit.configuration.file import get_config_file
+from flytekit.exceptions.user import FlyteEntityAlreadyExistsException
 from flytekit.models.core.execution import WorkflowExecutionPhase
 from flytekit.remote import FlyteRemote
 from google.protobuf import json_format
@@ -143,6 +147,42 @@ def test_a_version_of_ones_own_is_kept_for_the_solution_that_has_it(
     with pytest.raises(RequestError, match="version 'v1' of 'row-counter' is already registered, and is another"):
         other(result).register(remote, version="v1")
     assert len(admin.tasks) == 1
+
+
+def test_a_version_that_another_solution_takes_in_the_same_moment_is_told(
+    result: CodeGenEvalResult, remote: FlyteRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A control plane compares with what is there before it writes, and says of what came in between only that it is."""
+    result.register(remote, version="v1")
+
+    def come_too_late(*_: object) -> None:
+        raise FlyteEntityAlreadyExistsException("v1 is there")
+
+    monkeypatch.setattr(RawSynchronousFlyteClient, "create_task", come_too_late)
+    with pytest.raises(RequestError, match="version 'v1' of 'row-counter' is already registered, and is another"):
+        other(result).register(remote, version="v1")
+    assert result.register(remote, version="v1").version == "v1"
+
+
+def test_users_who_register_the_same_solution_at_once_get_the_same_id_and_each_the_launch_plan_of_their_own(
+    result: CodeGenEvalResult, admin: FlyteAdmin
+) -> None:
+    together = Barrier(4)
+
+    def register(minutes: int) -> RegisteredSolution:
+        every = FixedRate(duration=timedelta(minutes=minutes))
+        settings = LaunchPlanSettings(name="count", schedule=every, inputs={"table": ELSEWHERE})
+        own, users_remote = result.model_copy(update={"prompt": f"in {minutes} words"}), admin.remote()
+        together.wait()
+        return own.register(users_remote, launch_plan=settings)
+
+    with ThreadPoolExecutor(4) as pool:
+        registered = list(pool.map(register, (5, 5, 10, 15)))
+    assert len({each.id for each in registered}) == len(admin.tasks) == len(admin.workflows) == 1
+    assert len({each.provenance.prompt for each in registered}) == 1, "of whoever was first"
+    assert len({each.launch_plan for each in registered}) == len(admin.launch_plans) == 3
+    active = [plan for plan in admin.launch_plans if plan.closure.state == launch_plan_pb2.ACTIVE]
+    assert len(active) == 1
 
 
 def test_a_registered_solution_is_found_with_its_provenance_and_runs_here_again(

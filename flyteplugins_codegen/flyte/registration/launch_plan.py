@@ -7,6 +7,7 @@ import dataclasses
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from flytekit import CronSchedule, FixedRate, LaunchPlan, Workflow
@@ -19,6 +20,7 @@ from flyteplugins_codegen.errors import InterfaceError, RequestError
 from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES, SandboxTask
 
 _FILES = {"file", "directory"}
+_NAMES = Lock()
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +74,17 @@ def build_launch_plan(
     """
     workflow = _workflow_of(task)
     name = settings.name or task.name
-    with _free_name(name), remote.remote_context():
-        plan = LaunchPlan.create(
-            name=name,
-            workflow=workflow,
-            default_inputs={
-                key: _default(value, task, key, remote, serialization) for key, value in settings.inputs.items()
-            },
-            schedule=settings.schedule,
-            notifications=list(settings.notifications),
-            overwrite_cache=_overwrites_cache(settings),
-        )
+    with remote.remote_context():
+        inputs = {key: _default(value, task, key, remote, serialization) for key, value in settings.inputs.items()}
+        with _free_name(name):
+            plan = LaunchPlan.create(
+                name=name,
+                workflow=workflow,
+                default_inputs=inputs,
+                schedule=settings.schedule,
+                notifications=list(settings.notifications),
+                overwrite_cache=_overwrites_cache(settings),
+            )
     entities: OrderedDict[Any, Any] = OrderedDict()
     specified = get_serializable(entities, serialization, plan)
     return entities[workflow], specified
@@ -90,14 +92,18 @@ def build_launch_plan(
 
 @contextlib.contextmanager
 def _free_name(name: str) -> Iterator[None]:
-    """A name that flytekit, which refuses a second plan of one, has not in use; the user's own plan stays as it is."""
-    held = LaunchPlan.CACHE.pop(name, None)
-    try:
-        yield
-    finally:
-        LaunchPlan.CACHE.pop(name, None)
-        if held is not None:
-            LaunchPlan.CACHE[name] = held
+    """A name that flytekit, which refuses a second plan of one, has not in use; the user's own plan stays as it is.
+
+    One thread at a time: flytekit keeps the names of a process in one place.
+    """
+    with _NAMES:
+        held = LaunchPlan.CACHE.pop(name, None)
+        try:
+            yield
+        finally:
+            LaunchPlan.CACHE.pop(name, None)
+            if held is not None:
+                LaunchPlan.CACHE[name] = held
 
 
 def _workflow_of(task: SandboxTask) -> Workflow:

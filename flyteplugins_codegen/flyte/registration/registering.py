@@ -101,10 +101,9 @@ def _specify(task: SandboxTask, place: Place) -> tuple[Any, str]:
 def _create_task(remote: FlyteRemote, request: TaskCreateRequest, content: str) -> None:
     try:
         remote.client.raw.create_task(request)
-    except FlyteEntityAlreadyExistsException:
-        return
-    except FlyteInvalidInputException:
-        # The same solution again, by somebody else or from another prompt, is not the same template.
+    except (FlyteEntityAlreadyExistsException, FlyteInvalidInputException):
+        # The same solution again, by somebody else or from another prompt, is not the same template. And of what came
+        # in at the same moment the control plane says only that it is there, not what it is.
         if not _is_there(remote, request, content):
             raise
 
