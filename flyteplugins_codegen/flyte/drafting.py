@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from flyteplugins_codegen.flyte.caching import runs_locally
+from flyteplugins_codegen.flyte.judging import preparing_for
 from flyteplugins_codegen.flyte.state import RunState
 from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.stages.draft import (
@@ -38,7 +39,8 @@ def draft_solution(state: RunState) -> SolutionDraft:
     if not runs_locally():
         account = open_account(run, shares=2)
         return run_blocking(write_solution(run, account) if first_drafts(run) == 1 else try_solution(run, account, 0))
-    drafts = run_blocking(write_drafts(run, open_account(run), first_drafts(run)))
+    account = open_account(run, on_call=preparing_for(run))
+    drafts = run_blocking(write_drafts(run, account, first_drafts(run)))
     remembered(ContentStore(), _TESTS, digest(state), TestsDraft, lambda: drafts.tests, reread=False)
     _leave(state, drafts.solutions)
     return drafts.solutions[0]

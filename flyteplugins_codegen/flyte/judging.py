@@ -5,7 +5,7 @@ On a cluster each task is a pod, which opens its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -45,6 +45,12 @@ def without_strength() -> Iterator[None]:
     """Have what is judged in here judged only: of several candidates, the tests of one are worth measuring."""
     with _placed(replace(_PLACE.get(_OWN), measures_strength=False)):
         yield
+
+
+def preparing_for(run: Run) -> Callable[[], None]:
+    """What begins, when it is called, to make the shared sandboxes ready; nothing where each task has its own."""
+    benches = _PLACE.get(_OWN).benches
+    return (lambda: benches.foresee(run)) if benches else lambda: None
 
 
 def judge(run: Run, samples: Mapping[str, Path]) -> Run:

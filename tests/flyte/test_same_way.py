@@ -43,6 +43,12 @@ def way_of(result: CodeGenEvalResult) -> list[tuple[object, ...]]:
     ]
 
 
+def is_warm(result: CodeGenEvalResult) -> bool:
+    """Whether the very first suite ran where everything had been made ready while the model was asked."""
+    report = result.attempt_history[0].report
+    return report is not None and all("warm" in suite.isolation for suite in report.suites)
+
+
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The environments of all sandboxes that candidates are judged in, in the order in which they are opened."""
@@ -92,3 +98,5 @@ def test_both_drivers_go_the_same_way_through_repairs_to_fresh_candidates(
     assert [(attempt.action, attempt.parent) for attempt in direct.attempt_history] == made
     assert way_of(direct) == way_of(result)
     assert len(opened) == 2 * sandboxes
+    assert is_warm(direct)
+    assert is_warm(result)
