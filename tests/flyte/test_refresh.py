@@ -24,9 +24,10 @@ from flyteplugins_codegen.errors import (
     RequestError,
     SampleError,
 )
-from flyteplugins_codegen.flyte import refreshing
+from flyteplugins_codegen.flyte import refresh_tasks
 from flyteplugins_codegen.flyte.refresh_state import NOW, RefreshOrder, RefreshState
-from flyteplugins_codegen.flyte.refreshing import Made, refresh, settle
+from flyteplugins_codegen.flyte.refresh_tasks import Made
+from flyteplugins_codegen.flyte.refreshing import refresh, settle
 from flyteplugins_codegen.models.drift import Drift, DriftReport
 from flyteplugins_codegen.models.refresh import (
     Comparison,
@@ -146,13 +147,13 @@ def saved(made: Path, tmp_path: Path) -> Saved:
 def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Every page that goes to the Deck "Refresh"."""
     shown: list[str] = []
-    render = refreshing.render_refresh
+    render = refresh_tasks.render_refresh
 
     def keep(*arguments: Any) -> str:
         shown.append(render(*arguments))
         return shown[-1]
 
-    monkeypatch.setattr(refreshing, "render_refresh", keep)
+    monkeypatch.setattr(refresh_tasks, "render_refresh", keep)
     return shown
 
 
@@ -381,7 +382,7 @@ def test_what_cannot_be_refreshed_is_told_in_one_message(
 def test_a_sample_that_is_gone_is_noted_and_stops_nothing(
     saved: Saved, pages: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refreshing, "old_data", lambda _: None)
+    monkeypatch.setattr(refresh_tasks, "old_data", lambda _: None)
     data = table(saved.folder / "fresh.csv", [100 * price for price in USUAL])
     with ModelServer({"RepairReply": [for_high_prices("/ 100")]}) as server:
         assert saved.refresh(data, server, approval="never").decision == "replaced"
@@ -390,7 +391,7 @@ def test_a_sample_that_is_gone_is_noted_and_stops_nothing(
 
 def test_the_deck_has_the_page(saved: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[tuple[str, str]] = []
-    monkeypatch.setattr(refreshing, "Deck", lambda name, html: shown.append((name, html)) or Deck(name, html))
+    monkeypatch.setattr(refresh_tasks, "Deck", lambda name, html: shown.append((name, html)) or Deck(name, html))
     saved.refresh(table(saved.folder / "fresh.csv", USUAL))
     assert {name for name, _ in shown} == {"Refresh"}
     assert all(html.startswith("<iframe") and "sandbox" in html for _, html in shown)

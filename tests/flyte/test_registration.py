@@ -152,7 +152,7 @@ def test_a_version_of_ones_own_is_kept_for_the_solution_that_has_it(
 def test_a_version_that_another_solution_takes_in_the_same_moment_is_told(
     result: CodeGenEvalResult, remote: FlyteRemote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A control plane compares with what is there before it writes, and says of what came in between only that it is."""
+    """A control plane compares before it writes, and says of what came in between only that it is there."""
     result.register(remote, version="v1")
 
     def come_too_late(*_: object) -> None:

@@ -1,0 +1,231 @@
+"""The tasks of a refresh: what is examined, what a model makes of it, and what is left.
+
+What is decided is decided by `stages.refresh.decide` alone.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import NamedTuple
+
+from flytekit import Deck, task
+from flytekit.types.directory import FlyteDirectory
+from flytekit.types.file import FlyteFile
+
+from flyteplugins_codegen.errors import DataError, NotSuccessfulError
+from flyteplugins_codegen.flyte.caching import cached_by_code, local_salt
+from flyteplugins_codegen.flyte.leaving import folder_for, upload
+from flyteplugins_codegen.flyte.readable import logger, readable_errors
+from flyteplugins_codegen.flyte.refresh_leaving import leave
+from flyteplugins_codegen.flyte.refresh_state import (
+    RefreshState,
+    at_time,
+    earlier_of,
+    load_result,
+    old_data,
+    order_of,
+    time_of,
+)
+from flyteplugins_codegen.flyte.stage_pods import own_settings
+from flyteplugins_codegen.flyte.state import sample_paths
+from flyteplugins_codegen.flyte.tasks import model_secrets
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.refresh import (
+    Approval,
+    Comparison,
+    Refresh,
+    RefreshOutcome,
+    RefreshRules,
+    Renewal,
+    ToleratedDrift,
+)
+from flyteplugins_codegen.result import CodeGenEvalResult
+from flyteplugins_codegen.stages.execute import ExecutionOptions
+from flyteplugins_codegen.stages.refresh.compare import compare_solutions, runner
+from flyteplugins_codegen.stages.refresh.decide import (
+    AskForApproval,
+    Keep,
+    Refuse,
+    Regenerate,
+    RepairEarlier,
+    next_step,
+)
+from flyteplugins_codegen.stages.refresh.examine import examine, fresh_request
+from flyteplugins_codegen.stages.refresh.page import render_refresh
+from flyteplugins_codegen.stages.refresh.renew import renew, renewal_of
+from flyteplugins_codegen.stages.report.page import as_frame
+from flyteplugins_codegen.store import digest
+from flyteplugins_codegen.syncing import run_blocking
+
+OLD, FRESH = "the data that it was made from", "the fresh data"
+
+
+class Made(Value):
+    """What a model made of a refresh, and how it compares: kept in Flyte's cache, whatever is asked about approval."""
+
+    renewal: Renewal
+    comparison: Comparison | None = None
+
+
+class Renewed(NamedTuple):
+    """What a model made, and the folder of the solution that is proposed."""
+
+    made: Made
+    proposed: FlyteDirectory
+
+
+@task(enable_deck=True, deck_fields=(), **own_settings("run_tests"))
+@readable_errors
+def examine_data(  # noqa: PLR0913 - a command line is flat
+    *,
+    solution: str,
+    data: dict[str, FlyteFile],
+    kickoff: dt.datetime,
+    drift: ToleratedDrift,
+    tolerated: list[str] | None,
+    allowed_difference: float,
+    approval: Approval,
+    approval_timeout_h: float,
+    model: str,
+    api_key: str,
+    api_base: str,
+    budget: dict | None,
+    max_iterations: int | None,
+    save_to: str,
+    launch_plan: str,
+    project: str,
+    domain: str,
+) -> RefreshState:
+    """Profile the data, compare, validate, run the solution and its tests. No model is asked."""
+    given = {"model": model, "api_key": api_key, "api_base": api_base, "budget": budget}
+    changes = {name: value for name, value in {**given, "max_iterations": max_iterations}.items() if value}
+    order = order_of(
+        solution,
+        project,
+        domain,
+        save_to=save_to,
+        launch_plan=launch_plan,
+        approval_timeout_h=approval_timeout_h,
+        changes=changes,
+    )
+    rules = RefreshRules(
+        drift=drift, tolerated=tuple(tolerated or ()), allowed_difference=allowed_difference, approval=approval
+    )
+    result, time = load_result(order), time_of(kickoff)
+    earlier, paths = earlier_of(result), sample_paths(at_time(data, time))
+    refresh = Refresh(rules=rules, examination=examine(earlier, paths))
+    digests = [sample.model_dump() for sample in fresh_request(earlier, paths).samples]
+    key = digest(earlier, digests, rules.drift, rules.tolerated)
+    state = RefreshState(order=order, refresh=refresh, name=result.settings.name, time=time)
+    return _shown(state.model_copy(update={"key": digest(key, local_salt(key))}))
+
+
+# In Flyte's cache by `key`, for a pod keeps no replies: the same data are never paid for twice.
+@task(
+    enable_deck=True,
+    deck_fields=(),
+    cache=cached_by_code("data", "environment", "llm", "sandbox", "source", ignored=("state", "data")),
+    secret_requests=model_secrets(),
+    **own_settings("work_as_agent"),
+)
+@readable_errors
+def renew_solution(state: RefreshState, data: dict[str, FlyteFile], key: str) -> Renewed:
+    """Repair or regenerate by the loop that made the solution, then run old and new side by side."""
+    logger.debug("renewing %s", key)
+    result, step = load_result(state.order), next_step(state.refresh)
+    assert isinstance(step, RepairEarlier | Regenerate)  # noqa: S101 - take_steps has looked
+    logger.info("%s: %s", "repairing" if isinstance(step, RepairEarlier) else "regenerating", step.reason)
+    earlier, fresh = earlier_of(result), at_time(data, state.time)
+    driven = run_blocking(renew(earlier, state.refresh, step, sample_paths(fresh)))
+    made = CodeGenEvalResult.from_run(driven, fresh)
+    renewal = renewal_of(earlier, driven, made.solution.code)
+    comparison = _compared(result, made, fresh) if renewal.is_success else None
+    _shown(state.changed(renewal=renewal, comparison=comparison))
+    folder = made.save(folder_for(made, ""))
+    Deck("Report", as_frame((folder / "report.html").read_text()))
+    return Renewed(Made(renewal=renewal, comparison=comparison), upload(folder, ""))
+
+
+@task(**own_settings("finish"))
+@readable_errors
+def describe_change(state: RefreshState, proposed: FlyteDirectory) -> str:
+    """What a human is asked to approve, as the gate shows it."""
+    step = next_step(state.refresh)
+    assert isinstance(step, AskForApproval)  # noqa: S101 - settle has looked
+    where = proposed.remote_source or proposed.path
+    return f"a new version of {state.name!r}, because {step.reason}. Its code, tests and report: {where}"
+
+
+@task(enable_deck=True, deck_fields=(), **own_settings("finish"))
+@readable_errors
+def replace_solution(state: RefreshState, proposed: FlyteDirectory, approved: str) -> RefreshOutcome:
+    """Register the new version and move the launch plan, or save it; `approved` is what a human agreed to."""
+    if isinstance(next_step(state.refresh), AskForApproval):
+        logger.info("approved: %s", approved)
+        state = state.changed(is_approved=True)
+    state = _shown(state)
+    left = leave(CodeGenEvalResult.load(str(Path(proposed))), state.order)
+    return _outcome(state, "replaced", left.solution, left.launch_plan)
+
+
+@task(enable_deck=True, deck_fields=(), **own_settings("finish"))
+@readable_errors
+def conclude(state: RefreshState) -> RefreshOutcome:
+    """Leave the solution as it is.
+
+    Raises DataError for data that break the user's own schemas or constraints, NotSuccessfulError where the solution
+    does not do on these data and no better one was found.
+    """
+    step = next_step(_shown(state).refresh)
+    told = "it stays as it is"
+    if isinstance(step, Refuse):
+        raise DataError(
+            f"refresh of {state.name!r}: {told}, for the data break what you said must hold: {step.reason}. Mend the "
+            "data; or change the schema or constraint, which takes generating anew"
+        )
+    if isinstance(step, Keep) and not step.fits:
+        raise NotSuccessfulError(f"refresh of {state.name!r}: it does not do on these data, and {told}: {step.reason}")
+    return _outcome(state, "kept", state.order.solution)
+
+
+def _compared(old: CodeGenEvalResult, new: CodeGenEvalResult, fresh: dict[str, FlyteFile]) -> Comparison:
+    """The outputs of both, on all data that are at hand."""
+    settings = old.settings
+    options = ExecutionOptions(
+        sandbox=settings.sandbox,
+        resources=settings.resources,
+        timeout_s=settings.timeout_s,
+        env_vars=settings.env_vars,
+    )
+    before = old_data(old)
+    both = {OLD: before, FRESH: sample_paths(fresh)} if before else {FRESH: sample_paths(fresh)}
+    bundles = old.bundle("old solution"), new.bundle("new solution")
+    compared = compare_solutions(*bundles, both, runner(options, settings.cache))
+    if before is not None:
+        return compared
+    gone = f"{OLD} are not at hand, so that nothing was run on them"
+    return compared.model_copy(update={"notes": (gone, *compared.notes)})
+
+
+def _shown(state: RefreshState) -> RefreshState:
+    """The state, written to the Deck as it is."""
+    Deck("Refresh", as_frame(render_refresh(state.name, state.refresh)))
+    return state
+
+
+def _outcome(state: RefreshState, decision: str, solution: str, launch_plan: str | None = None) -> RefreshOutcome:
+    renewal: Renewal | None = state.refresh.renewal
+    step = next_step(state.refresh)
+    outcome = RefreshOutcome.model_validate(
+        {
+            "decision": decision,
+            "reason": getattr(step, "reason", ""),
+            "solution": solution,
+            "launch_plan": launch_plan,
+            "model_calls": renewal.model_calls if renewal else 0,
+            "tokens": renewal.tokens if renewal else 0,
+        }
+    )
+    logger.info("refresh of %r: %s, for %s: %s", state.name, outcome.decision, outcome.reason, outcome.solution)
+    return outcome
