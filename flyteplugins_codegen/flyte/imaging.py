@@ -6,14 +6,16 @@ In a pod, what builds is a buildkitd at `BUILDKIT_HOST`, by `buildctl` of the ta
 
 from __future__ import annotations
 
-import html
-
 from flytekit import Deck, task
 
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import logger, readable_errors
 from flyteplugins_codegen.models.image import BuiltImage
 from flyteplugins_codegen.result import CodeGenEvalResult
+from flyteplugins_codegen.stages.report.markup import facts, fitting, folded, log, seconds
+from flyteplugins_codegen.stages.report.page import as_frame, render_document
+
+_MOST_LOG_CHARS = 1 << 18
 
 
 @launchable
@@ -33,13 +35,14 @@ def build_image(result: CodeGenEvalResult, push: bool = True) -> BuiltImage:  # 
 
 def show_image(built: BuiltImage) -> None:
     """Say what was built, and lay its log into the Deck of the task that this runs in."""
-    how = "was there" if built.was_there else f"built in {built.seconds:.1f} s"
+    how = "was there" if built.was_there else f"built in {seconds(built.seconds)}"
     logger.info("image %s %s", built.name, how)
-    Deck("Image", render_image(built, how))
+    Deck("Image", as_frame(render_image(built, how)))
 
 
 def render_image(built: BuiltImage, how: str) -> str:
-    """The image and its build log as HTML."""
-    digest = f"<p><code>{html.escape(built.digest)}</code></p>" if built.digest else ""
-    log = f"<pre>{html.escape(built.log)}</pre>" if built.log else ""
-    return f"<p><code>{html.escape(built.name)}</code> {how}</p>{digest}{log}"
+    """The image as a page in the report's style, with all of its build log."""
+    name = fitting(built.name, 400)
+    about = facts((("Digest", f"<code>{fitting(built.digest, 200)}</code>" if built.digest else ""), ("Image", how)))
+    told = folded("What the builder printed", log(built.log, _MOST_LOG_CHARS), is_open=True)
+    return render_document(name, f"<header><h1>{name}</h1>{about}</header>", [("Build log", told)])

@@ -11,6 +11,7 @@ from flytekit.core.context_manager import FlyteContextManager
 from flytekit.models.core.identifier import Identifier, ResourceType
 
 from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.flyte.imaging import show_image
 from flyteplugins_codegen.flyte.refresh_state import RefreshOrder, fetched, version_of
 from flyteplugins_codegen.flyte.registration.launch_plan import LaunchPlanSettings
 from flyteplugins_codegen.flyte.registration.moving import active_plan, move_plan
@@ -49,6 +50,8 @@ def _register(result: CodeGenEvalResult, order: RefreshOrder) -> Left:
     # An inactive plan, because the workflow that a plan starts is registered with one.
     settings = LaunchPlanSettings(is_active=False) if plan is not None else None
     registered = result.register(remote, project, domain, version_of(result), settings)
+    if registered.built is not None:
+        show_image(registered.built)
     if order.save_to:
         _save(result, order)
     if plan is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -131,4 +132,6 @@ def test_the_task_leaves_the_build_log_in_its_deck(
     monkeypatch.setattr("flyteplugins_codegen.flyte.imaging.Deck", shown.__setitem__)
     built = build_image(result=with_images(result, ImageConfig(builder="noting"), "host.example/x:2"), push=False)
     assert isinstance(built, BuiltImage)
-    assert "built by flytekit&#x27;s builder" in shown["Image"]
+    page = html.unescape(shown["Image"])
+    assert "host.example/x:2</h1>" in page
+    assert "built by flytekit&#x27;s builder" in page
