@@ -6,11 +6,16 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from flyteplugins_codegen.data.privacy.variables import hide_texts
+from flyteplugins_codegen.llm.prompts import describe_job
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.report import SAMPLES_CASE, SuiteReport, TestReport
+from flyteplugins_codegen.models.candidate import Candidate
+from flyteplugins_codegen.models.report import SAMPLES_CASE, ScriptRun, SuiteReport, TestReport
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.sandbox.contract import INPUTS
 from flyteplugins_codegen.source.test_functions import find_test_functions, function_of, source_of, without_tests
+from flyteplugins_codegen.stages.draft import brief_of
 from flyteplugins_codegen.stages.privacy import masked_failures, masker_for
 
 WHOLE_TESTS_TOKENS: Final = 600
@@ -23,19 +28,34 @@ class _Failures(Value):
 
 def masked_attempts(run: Run, attempts: Sequence[Attempt], samples: Mapping[str, Path]) -> tuple[Attempt, ...]:
     """Attempts as a model may hear of them, each with its cause, and the last one with its whole report."""
-    last = _without_cells(attempts[-1]) if run.settings.privacy == "profile" else attempts[-1]
-    told = (*(attempt.model_copy(update={"report": None}) for attempt in attempts[:-1]), last)
+    *others, last = attempts
+    report = last.report and without_texts_of_samples(run, last.candidate, last.report)
+    told = (
+        *(attempt.model_copy(update={"report": None}) for attempt in others),
+        last.model_copy(update={"report": report}),
+    )
     return masked_failures(_Failures(attempts=told), masker_for(run.settings, run.request), samples).attempts
 
 
-def _without_cells(attempt: Attempt) -> Attempt:
-    """The attempt without what its variables held of the samples: parts and sums of cells, which no mask finds."""
-    if attempt.report is None:
-        return attempt
-    runs = [
-        run.model_copy(update={"variables": ""}) if run.case == SAMPLES_CASE else run for run in attempt.report.runs
-    ]
-    return attempt.model_copy(update={"report": attempt.report.model_copy(update={"runs": tuple(runs)})})
+def without_texts_of_samples(run: Run, candidate: Candidate, report: TestReport) -> TestReport:
+    """The report without texts that variables held of the samples: a part of a cell is found by no mask.
+
+    Those that the model has written or was told are left. By `profile` no variable is told, for it may be a sum of few.
+    """
+    privacy = run.settings.privacy
+    if privacy == "rows" or not any(each.variables for each in report.runs):
+        return report
+    job = describe_job(brief_of(run.settings, run.request, run.context))
+    paths = [f"{INPUTS}/{name}" for name in run.request.inputs]
+    known = "\n".join([job, candidate.solution.code, candidate.tests or "", *paths])
+
+    def shown(told: ScriptRun) -> ScriptRun:
+        if told.case != SAMPLES_CASE:
+            return told
+        variables = "" if privacy == "profile" else hide_texts(told.variables, known)
+        return told.model_copy(update={"variables": variables})
+
+    return report.model_copy(update={"runs": tuple(map(shown, report.runs))})
 
 
 def smallest_failures(report: TestReport, request: Request, tests: str | None) -> frozenset[str]:

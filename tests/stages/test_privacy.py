@@ -111,6 +111,14 @@ def test_by_profile_no_rare_value_reaches_the_model(staff: Path) -> None:
     assert "Bonn" in text
 
 
+def test_a_part_of_a_private_value_is_told_by_its_length_alone(staff: Path) -> None:
+    parts = "mail, domain = rows[0]['email'].split('@'); n = len(rows); raise ValueError('no such mail')"
+    text, _ = sent(staff, parts, private_columns=["name", "staff.pay"])
+    assert "no such mail" in text
+    assert "mail = <str of 10>; domain = <str of 15>; n = 7" in text
+    assert not [value for value in PERSONAL + PRIVATE if value.lower() in text.lower()]
+
+
 def test_by_profile_no_variable_tells_a_part_of_a_sample(staff: Path) -> None:
     parts = "mail, domain = rows[0]['email'].split('@'); raise ValueError('no such mail')"
     text, _ = sent(staff, parts, privacy="profile")

@@ -29,6 +29,7 @@ from flyteplugins_codegen.stages.build import build_environment
 from flyteplugins_codegen.stages.context import extract_context
 from flyteplugins_codegen.stages.outcome import count_tests
 from flyteplugins_codegen.stages.privacy import masked_failures, masker_for
+from flyteplugins_codegen.stages.showing import without_texts_of_samples
 from flyteplugins_codegen.stages.test import judge_attempt
 
 _STREAM_CHARS: Final = 2_000
@@ -60,8 +61,9 @@ def candidate_of(session: AgentSession, plan: CodePlan | None = None, system_pac
 
 def judge_files(desk: Desk, session: AgentSession) -> tuple[TestReport, str]:
     """Everything that will judge these files, and what of it is told."""
-    report = _judge(desk, desk.run, candidate_of(session), desk.samples)
-    return report, report_text(desk, report)
+    candidate = candidate_of(session)
+    report = _judge(desk, desk.run, candidate, desk.samples)
+    return report, report_text(desk, candidate, report)
 
 
 def run_scratch_tests(desk: Desk, session: AgentSession, path: str) -> str:
@@ -70,7 +72,7 @@ def run_scratch_tests(desk: Desk, session: AgentSession, path: str) -> str:
     alone = desk.run.request.model_copy(update={"examples": (), "tests": None})
     settings = desk.run.settings.model_copy(update={"skip_tests": False})
     run = desk.run.model_copy(update={"request": alone, "settings": settings})
-    report = _masked(desk, _judge(desk, run, candidate, {}))
+    report = _masked(desk, candidate, _judge(desk, run, candidate, {}))
     printed = "\n".join(suite.output for suite in report.suites)
     return f"{_told(report)}\n\nPrinted:\n{shortened(printed, _STREAM_CHARS)}" if printed.strip() else _told(report)
 
@@ -84,20 +86,21 @@ def run_on_sample(desk: Desk, session: AgentSession, values: Sequence[InputValue
     settings = desk.run.settings.model_copy(update={"skip_tests": True})
     run = desk.run.model_copy(update={"request": request, "settings": settings})
     try:
-        report = _judge(desk, run, candidate_of(session).model_copy(update={"tests": None}), desk.samples)
+        candidate = candidate_of(session).model_copy(update={"tests": None})
+        report = _judge(desk, run, candidate, desk.samples)
     except InterfaceError as error:
         raise ToolError(str(error)) from error
     if report.build_cause is not None:
-        return report_text(desk, report)
+        return report_text(desk, candidate, report)
     if not report.runs:
         raise ToolError(f"not every input has a sample; give values for all of {', '.join(request.inputs)}")
-    masked = _masked(desk, TestReport(runs=(_with_outputs(report.runs[0]),)))
+    masked = _masked(desk, candidate, TestReport(runs=(_with_outputs(report.runs[0]),)))
     return _run_text(desk, masked.runs[0])
 
 
-def report_text(desk: Desk, report: TestReport) -> str:
-    """A report as the model hears it: masked, bounded."""
-    return _told(_masked(desk, report))
+def report_text(desk: Desk, candidate: Candidate, report: TestReport) -> str:
+    """A candidate's report as the model hears it: masked, bounded."""
+    return _told(_masked(desk, candidate, report))
 
 
 def sample_rows(desk: Desk, name: str) -> list[str]:
@@ -117,8 +120,9 @@ def _judge(desk: Desk, run: Run, candidate: Candidate, samples: Mapping[str, Pat
     return attempt.report or judge_attempt(built, attempt, samples, desk.benches)
 
 
-def _masked(desk: Desk, report: TestReport) -> TestReport:
-    masked = masked_failures(report, masker_for(desk.run.settings, desk.run.request), desk.samples)
+def _masked(desk: Desk, candidate: Candidate, report: TestReport) -> TestReport:
+    told = without_texts_of_samples(desk.run, candidate, report)
+    masked = masked_failures(told, masker_for(desk.run.settings, desk.run.request), desk.samples)
     if desk.run.settings.privacy != "profile":
         return masked
     return masked.model_copy(update={"runs": tuple(map(_without_words, masked.runs))})

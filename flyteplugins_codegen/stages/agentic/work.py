@@ -101,7 +101,7 @@ def _files(run: Run) -> dict[str, str]:
 def _told_of(desk: Desk, last: Attempt) -> str:
     if last.report is None:
         raise CodegenError(f"attempt {last.number} has not run; there is nothing to tell the agent")
-    return f"It was judged, and failed.\n\n{report_text(desk, last.report)}"
+    return f"It was judged, and failed.\n\n{report_text(desk, last.candidate, last.report)}"
 
 
 def _private(desk: Desk, session: AgentSession) -> AgentSession:
