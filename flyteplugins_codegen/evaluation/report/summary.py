@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Final
 
 from flyteplugins_codegen.evaluation.findings import Findings
 from flyteplugins_codegen.evaluation.report.markup import figure, long, table, words
+
+_MOST_NAMES: Final = 5
 
 
 def render_summary(findings: Findings) -> str:
@@ -61,8 +65,17 @@ def render_categories(findings: Findings) -> str:
 def render_doubts(findings: Findings) -> str:
     """Problems that are in no score, or whose scores may not mean much."""
     rows = [(long(flaw.task_id), long(flaw.reason)) for flaw in findings.flaws]
-    rows += [(long(task), "no sample; in no score") for task in findings.unanswered]
+    if findings.unanswered:
+        rows.append((_names(findings.unanswered), "no sample; in no score"))
     return table(("problem in doubt", "why"), rows)
+
+
+def _names(tasks: Sequence[str]) -> str:
+    """Names in one cell, folded where they are many: of a benchmark that is sampled in part, hundreds."""
+    names = long(", ".join(tasks))
+    if len(tasks) <= _MOST_NAMES:
+        return names
+    return f"<details><summary>{len(tasks):,} problems</summary>{names}</details>"
 
 
 def _interval(low: float, high: float) -> str:

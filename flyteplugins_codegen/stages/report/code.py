@@ -47,7 +47,16 @@ def _numbers(code: str) -> str:
 
 def shell_code(commands: str) -> str:
     """Commands to type."""
-    return f'<div class="code" tabindex="0"><pre><code>{text(commands)}</code></pre></div>'
+    return _scrolled(text(commands))
+
+
+def plain_code(code: str, chars: int) -> str:
+    """Code of about so many characters at most, without colours; its lines stay whole, as in Python they must."""
+    return _scrolled(fitting(code.strip("\n"), chars))
+
+
+def _scrolled(code: str) -> str:
+    return f'<div class="code" tabindex="0"><pre><code>{code}</code></pre></div>'
 
 
 def _spans(code: str) -> Iterator[str]:

@@ -9,8 +9,8 @@ from typing import Final
 from flyteplugins_codegen.models.run import Attempt
 from flyteplugins_codegen.stages.outcome import count_tests
 from flyteplugins_codegen.stages.report.checks import render_checks
-from flyteplugins_codegen.stages.report.code import FileChange, changes, render_change
-from flyteplugins_codegen.stages.report.markup import Room, badge, facts, fitting, folded, log, text
+from flyteplugins_codegen.stages.report.code import FileChange, changes, plain_code, render_change
+from flyteplugins_codegen.stages.report.markup import Room, badge, facts, fitting, folded, text
 from flyteplugins_codegen.stages.report.trust import told_strength
 
 # A page of fifty attempts stays below two megabytes, whatever they wrote: each has the most room that it fits into.
@@ -71,7 +71,7 @@ def _done(attempt: Attempt, parent: Attempt | None, most_chars: int) -> str:
 def _changed(attempt: Attempt, changed: Sequence[FileChange], room: Room) -> str:
     if changed:
         return "".join(render_change(change, 4 * room.chars) for change in changed)
-    return "" if attempt.parent else folded("Its code", log(attempt.candidate.solution.code, 4 * room.chars))
+    return "" if attempt.parent else folded("Its code", plain_code(attempt.candidate.solution.code, 4 * room.chars))
 
 
 def _ran(attempt: Attempt, room: Room) -> str:

@@ -41,7 +41,11 @@ def evaluation(given: list[Sample], *, shift: int = 0) -> Evaluation:
     ]
     flaws = [Flaw(f"Flaw {HOSTILE}", HOSTILE)]
     categories = {given[0].task_id: f"category {HOSTILE}"}
-    doubts = {"flaws": flaws, "unanswered": ["Task/99"], "skipped": [f"skipped {HOSTILE}"]}
+    doubts = {
+        "flaws": flaws,
+        "unanswered": [f"Unanswered {number} {HOSTILE}" for number in range(200)],
+        "skipped": [f"skipped {HOSTILE}"],
+    }
     return summarize(ends, (1, 10, 100), categories=categories, **doubts)
 
 
@@ -91,6 +95,7 @@ def test_the_page_tells_scores_ends_problems_and_the_slowest(page: Page) -> None
     assert len(texts(page, ".matrix .strip")) == PROBLEMS
     assert texts(page, "h3") == ["Worse: 6"]
     assert texts(page, ".link")[0].endswith("#129")
+    assert texts(page, "td details:not([open]) summary") == ["200 problems"]
 
 
 def test_every_string_is_shown_as_it_was_given(page: Page) -> None:
@@ -98,6 +103,7 @@ def test_every_string_is_shown_as_it_was_given(page: Page) -> None:
     assert texts(page, "h1") == [f"Run {shown}"]
     assert f"category {shown}" in texts(page, "td")
     assert f"Flaw {shown}" in texts(page, "td")
+    assert f"Unanswered 199 {shown}" in texts(page, "td details")[0]
 
 
 def test_samples_are_found_by_problem_and_by_end_page_by_page(page: Page) -> None:
