@@ -1,8 +1,8 @@
 """Where candidates are judged: two sandboxes that stay open from one candidate of a run to the next.
 
-Suites run in forks of an interpreter that waits with pytest imported. While the model is asked, one is made ready for
-candidates that need no packages of their own. Any other first candidate runs cold, which is quicker for one; those
-after it are mostly repairs in the same environment, and find theirs.
+Suites run in forks of an interpreter that waits with pytest imported. It starts while the model is asked: before the
+first candidate for one that needs no packages of its own, and afterwards for the environment of the last, since most
+are repairs. A first candidate with packages runs cold, which is quicker for one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
@@ -45,11 +45,15 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class _Needs:
-    """What two candidates must have in common to be judged in the same sandboxes."""
+    """What two candidates must have in common to be judged in the same sandboxes.
+
+    `modules` are what the first of them imports, and so mostly each: warm workers have them before they fork.
+    """
 
     kind: SandboxKind
     scripts: InstalledEnvironment
     suites: InstalledEnvironment
+    modules: tuple[str, ...] = field(default=(), compare=False)
 
 
 class Benches:
@@ -63,16 +67,20 @@ class Benches:
         self._older: list[ExitStack] = []
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="benches")
         self._foreseen: Future[None] | None = None
+        self._rehearsed: Sandbox | None = None
 
     def foresee(self, run: Run) -> None:
-        """Begin to make ready what a candidate without packages of its own will need. Returns at once; do it once.
+        """Begin to make ready what the next candidate will need by all that is known. Returns at once.
 
-        What goes wrong with it is left to the stage that needs it to tell.
+        Before the first that is a place for one without packages of its own. What goes wrong is left to the stage that
+        needs it to tell.
         """
         has_suite = run.request.tests is not None or not run.settings.skip_tests
-        if self._foreseen is None and has_suite and run.settings.sandbox in ("auto", "bubblewrap"):
+        if not has_suite or run.settings.sandbox not in ("auto", "bubblewrap"):
+            return
+        if self._foreseen is None:
             self._foreseen = self._ahead.submit(self._open_ahead, run)
-            self._ahead.submit(self._rehearse, run)
+        self._ahead.submit(self._rehearse, run)
 
     def bench(self, run: Run, candidate: Candidate, lock: EnvironmentLock) -> Bench:
         """Where to judge the candidate, usable until `close`.
@@ -102,10 +110,11 @@ class Benches:
                 self._open(needs)
 
     def _rehearse(self, run: Run) -> None:
-        """Have the zygote that suites are forked from; where it was never opened, there is nothing to rehearse."""
+        """Have the zygote that suites are forked from, once for each place; where none was opened, there is nothing."""
         with self._lock:
             suites = self._opened and self._opened[1]
-        if suites and suites.kind == "bubblewrap":
+            is_new, self._rehearsed = suites is not self._rehearsed, suites
+        if suites and suites.kind == "bubblewrap" and is_new:
             suites.map([suite_rehearsal(run.settings.env_vars)], workers=1)
 
     def close(self) -> None:
@@ -146,8 +155,8 @@ def _open_both(needs: _Needs, stack: ExitStack) -> tuple[Sandbox, Sandbox]:
         return stack.enter_context(open_sandbox(needs.kind, environment=environment, preload=preload))
 
     with ThreadPoolExecutor(WORKERS) as pool:
-        suites = pool.submit(opened, needs.suites, SUITE_MODULES)
-        return opened(needs.scripts, ()), suites.result()
+        suites = pool.submit(opened, needs.suites, (*SUITE_MODULES, *needs.modules))
+        return opened(needs.scripts, needs.modules), suites.result()
 
 
 def _limits_of(run: Run) -> Limits:
@@ -167,16 +176,19 @@ def _needs_of(run: Run, candidate: Candidate, lock: EnvironmentLock) -> _Needs:
     own, runner = install_for_tests(lock)
     # The runner's first, so that no package of a candidate's choosing stands in for one of them.
     with_tests = combine(runner, _with_test_imports([run.request.tests, candidate.tests], lock, own))
-    return _Needs(run.settings.sandbox, own, with_tests)
+    modules = _third_party([candidate.solution.code, candidate.tests])
+    return _Needs(run.settings.sandbox, own, with_tests, tuple(sorted({name.partition(".")[0] for name in modules})))
 
 
 def _with_test_imports(
     sources: Sequence[str | None], lock: EnvironmentLock, own: InstalledEnvironment
 ) -> InstalledEnvironment:
     """The solution's environment, with what its tests import beyond it."""
-    wanted = set(lock.packages)
-    for source in filter(None, sources):
-        if syntax_cause(source, "test_solution.py") is None:
-            wanted |= set(requirements_of(third_party_names(source), ()))
-    extra = wanted - set(lock.packages) - {"pytest"}
+    extra = set(requirements_of(_third_party(sources), ())) - set(lock.packages) - {"pytest"}
     return install(resolve([*lock.packages, *extra], python=lock.python)) if extra else own
+
+
+def _third_party(sources: Sequence[str | None]) -> set[str]:
+    """The dotted names that these import; the flaw of one that does not parse is told by what runs it."""
+    parsing = [source for source in sources if source and syntax_cause(source, "test_solution.py") is None]
+    return {name for source in parsing for name in third_party_names(source)}

@@ -42,6 +42,14 @@ def test_what_was_foreseen_is_warm_for_the_first_candidate_and_cold_for_one_with
     assert ["warm" in execution.isolation for execution in ran] == [True, False]
 
 
+def test_what_the_first_candidate_imports_is_there_before_the_second_runs(benches: Benches) -> None:
+    candidate = CANDIDATE.model_copy(update={"solution": CodeSolution(code="import humanize\n")})
+    asking = Job(command=("python", "/app/ask.py"), program={"ask.py": b"import sys; print('humanize' in sys.modules)"})
+    first, second = (benches.bench(RUN, candidate, resolve(("humanize",))) for _ in range(2))
+    ran = [sandbox.run(asking).stdout for sandbox in (first.suites, second.scripts, second.suites)]
+    assert ran == [b"False\n", b"True\n", b"True\n"]
+
+
 def test_what_is_foreseen_waits_for_nothing_and_ends_with_the_benches(benches: Benches) -> None:
     started = time.perf_counter()
     benches.foresee(RUN.model_copy(update={"settings": Settings(model="openai/x", base_packages=("no-such-thing",))}))
