@@ -47,11 +47,11 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema, ValidateMode
 from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
 from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
+from flyteplugins_codegen.stages.actions import Driven
 from flyteplugins_codegen.stages.candidates.confidence import confidence_in
 from flyteplugins_codegen.stages.candidates.verdict import final_attempt, last_disagreement
 from flyteplugins_codegen.stages.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.stages.images import build_solution_image
-from flyteplugins_codegen.stages.loop import Driven
 from flyteplugins_codegen.stages.outcome import describe_outcome, exit_code_of
 from flyteplugins_codegen.stages.report.page import Told, as_frame, render_page
 from flyteplugins_codegen.stages.solution_folder import (

@@ -27,7 +27,7 @@ from flyteplugins_codegen.errors import (
 from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
 from flyteplugins_codegen.models.resources import Resources
 from flyteplugins_codegen.models.settings import SecretReference
-from flyteplugins_codegen.stages.loop import Driven, Finish
+from flyteplugins_codegen.stages.actions import Driven, Finish
 
 CODE = textwrap.dedent(
     """

@@ -19,12 +19,20 @@ from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.stage_pods import with_settings
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
+from flyteplugins_codegen.stages.actions import (
+    Finish,
+    FreshDrafts,
+    JudgeSideBySide,
+    MeasureStrength,
+    Repair,
+    StrengthenTests,
+    WorkAsAgent,
+)
 from flyteplugins_codegen.stages.attempts import settle_certainties, with_calls
 from flyteplugins_codegen.stages.candidates.judging import with_judged
 from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts
 from flyteplugins_codegen.stages.fresh import with_fresh
-from flyteplugins_codegen.stages.loop import Finish, FreshDrafts, JudgeSideBySide, Repair, WorkAsAgent, first_drafts
-from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests
+from flyteplugins_codegen.stages.loop import first_drafts
 
 
 class Judged(NamedTuple):

@@ -28,11 +28,12 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.result import CodeGenEvalResult
 from flyteplugins_codegen.stages import build, context
 from flyteplugins_codegen.stages import repair as repairing
+from flyteplugins_codegen.stages.actions import BuildEnvironment, Driven, Finish, RunTests
 from flyteplugins_codegen.stages.agentic import work
 from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
-from flyteplugins_codegen.stages.loop import BuildEnvironment, Driven, Finish, RunTests, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.report.page import as_frame
 from flyteplugins_codegen.stages.schemas import with_schemas
 from flyteplugins_codegen.syncing import run_blocking

@@ -10,8 +10,9 @@ from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import ActionName, Attempt, Run
 from flyteplugins_codegen.source.declared_tests import asserts_something
 from flyteplugins_codegen.source.test_functions import without_tests
+from flyteplugins_codegen.stages.actions import Action, AddPackages, AddSystemPackages, DropTests
 from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import Action, AddPackages, AddSystemPackages, DropTests, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.progress import logger
 
 

@@ -12,6 +12,19 @@ from typing import Final, TypeAlias
 from flyteplugins_codegen.llm.budgeted import Account
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.stages.actions import (
+    Action,
+    BuildEnvironment,
+    Driven,
+    Finish,
+    FirstDraft,
+    FreshDrafts,
+    JudgeSideBySide,
+    MeasureStrength,
+    Repair,
+    StrengthenTests,
+    WorkAsAgent,
+)
 from flyteplugins_codegen.stages.agentic.work import Worked, work_as_agent
 from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.stages.attempts import settle_certainties
@@ -21,22 +34,10 @@ from flyteplugins_codegen.stages.candidates.judging import judge_side_by_side
 from flyteplugins_codegen.stages.context import extract_context
 from flyteplugins_codegen.stages.draft import with_drafts, write_drafts
 from flyteplugins_codegen.stages.fresh import Drafted, draft_anew
-from flyteplugins_codegen.stages.loop import (
-    Action,
-    BuildEnvironment,
-    Driven,
-    Finish,
-    FirstDraft,
-    FreshDrafts,
-    JudgeSideBySide,
-    Repair,
-    WorkAsAgent,
-)
 from flyteplugins_codegen.stages.prepare import check_sandbox
 from flyteplugins_codegen.stages.repair import Repaired, repair
 from flyteplugins_codegen.stages.schemas import with_schemas
 from flyteplugins_codegen.stages.strength import judge_and_measure, measure_strength
-from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests
 from flyteplugins_codegen.stages.stronger_tests import Strengthened, strengthen_tests
 
 

@@ -14,11 +14,12 @@ from flyteplugins_codegen.llm.replies import SolutionReply
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.stages.actions import FreshDrafts
 from flyteplugins_codegen.stages.asking import Question, ask_within
 from flyteplugins_codegen.stages.attempts import with_calls, with_round, with_unusable
 from flyteplugins_codegen.stages.draft import SolutionDraft, brief_of, draft_of, with_calls_of
 from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import FreshDrafts, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.privacy import masked_failures, masker_for, without_keys
 from flyteplugins_codegen.stages.progress import stage
 

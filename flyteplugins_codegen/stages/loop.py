@@ -9,11 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.report import Cause
-from flyteplugins_codegen.models.run import Attempt, Blame, DroppedTest, Run
+from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
 from flyteplugins_codegen.source.test_functions import function_of
+from flyteplugins_codegen.stages.actions import (
+    Action,
+    AddPackages,
+    AddSystemPackages,
+    BuildEnvironment,
+    DropTests,
+    Finish,
+    FirstDraft,
+    FreshDrafts,
+    JudgeSideBySide,
+    Repair,
+    RunTests,
+    WorkAsAgent,
+)
 from flyteplugins_codegen.stages.blame import suspect
 from flyteplugins_codegen.stages.candidates.affording import affordable_drafts
 from flyteplugins_codegen.stages.candidates.choosing import choose
@@ -21,112 +33,12 @@ from flyteplugins_codegen.stages.candidates.verdict import disagreement_of
 from flyteplugins_codegen.stages.certainties import missing_packages, needed_system_packages
 from flyteplugins_codegen.stages.contradictions import contradicting_tests, droppable
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
-from flyteplugins_codegen.stages.strengthening import (
-    MeasureStrength,
-    StrengthenTests,
-    measure_first,
-    strengthen,
-    unsettled_tests,
-)
+from flyteplugins_codegen.stages.strengthening import measure_first, strengthen, unsettled_tests
 
 REPAIRS_OF_ONE_CANDIDATE: Final = 2
 FRESH_CANDIDATES: Final = 3
 
-
-class FirstDraft(Value):
-    """Ask for `count` solutions, none seeing another, and, side by side, for tests."""
-
-    count: int = 1
-
-
-class FreshDrafts(Value):
-    """Ask for `count` solutions anew, none seeing another, with what was learnt from those that failed."""
-
-    count: int
-    reason: str
-
-
-class BuildEnvironment(Value):
-    """Resolve what the first candidate that is not judged yet needs."""
-
-
-class RunTests(Value):
-    """Run the first candidate that is not judged yet."""
-
-
-class JudgeSideBySide(Value):
-    """Build and run all candidates that are not judged yet."""
-
-
-class AddPackages(Value):
-    """Try the same code with more packages: the cause is certain, no model is asked."""
-
-    packages: tuple[str, ...]
-    reason: str
-
-
-class AddSystemPackages(Value):
-    """Name the Debian packages that the same code needs: the cause is certain, no model is asked."""
-
-    packages: tuple[str, ...]
-    reason: str
-
-
-class DropTests(Value):
-    """Judge the same code without generated tests that are certainly wrong, or that nothing could settle.
-
-    `attempt` is the number of the one whose code that is; by default the one that the run goes on from.
-    """
-
-    tests: tuple[DroppedTest, ...]
-    attempt: int | None = None
-
-
-class Repair(Value):
-    """Ask the model once for the cause and the change; `blame` tells it where to look, `blame_reason` why there."""
-
-    reason: str
-    blame: Blame | None = None
-    blame_reason: str = ""
-
-
-class WorkAsAgent(Value):
-    """Let the model work by tools until it submits a candidate, in place of drafts and repairs."""
-
-    reason: str
-
-
-class Finish(Value):
-    """Stop here; `reason` says what decided."""
-
-    success: bool
-    reason: str
-
-
-class Driven(Value):
-    """A run that came to its end, how, and every call with its messages."""
-
-    run: Run
-    finish: Finish
-    calls: tuple[ModelCall, ...]
-
-
-Action: TypeAlias = (
-    FirstDraft
-    | FreshDrafts
-    | BuildEnvironment
-    | RunTests
-    | JudgeSideBySide
-    | AddPackages
-    | AddSystemPackages
-    | DropTests
-    | MeasureStrength
-    | StrengthenTests
-    | Repair
-    | WorkAsAgent
-    | Finish
-)
-Decide: TypeAlias = Callable[[Run, Attempt], "Action | None"]
+Decide: TypeAlias = Callable[[Run, Attempt], Action | None]
 
 
 def next_action(run: Run) -> Action:

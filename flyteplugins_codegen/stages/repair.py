@@ -15,12 +15,13 @@ from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.conversation import Message, ModelCall
 from flyteplugins_codegen.models.report import TestReport
 from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
+from flyteplugins_codegen.stages.actions import Repair
 from flyteplugins_codegen.stages.asking import Question, ask_within
 from flyteplugins_codegen.stages.attempts import with_calls, with_next, with_unusable
 from flyteplugins_codegen.stages.changing import apply_repair, changed_part, tests_left_out
 from flyteplugins_codegen.stages.draft import brief_of
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of
-from flyteplugins_codegen.stages.loop import Repair, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.privacy import without_keys
 from flyteplugins_codegen.stages.progress import stage
 from flyteplugins_codegen.stages.showing import masked_attempts, shown_tests, smallest_failures

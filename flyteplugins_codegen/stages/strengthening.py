@@ -9,19 +9,9 @@ from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.report import TestReport
 from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
 from flyteplugins_codegen.source.test_functions import find_test_functions, function_of
+from flyteplugins_codegen.stages.actions import MeasureStrength, StrengthenTests
 from flyteplugins_codegen.stages.lineage import lineage_of
 from flyteplugins_codegen.stages.signatures import failed_tests
-
-
-class MeasureStrength(Value):
-    """Find out how many mutants of the candidate its tests tell from it."""
-
-
-class StrengthenTests(Value):
-    """Ask once for tests that fail for the mutants that survived, and judge the same code by these too."""
-
-    survivors: tuple[str, ...]
-    reason: str
 
 
 def measure_first(run: Run, base: Attempt) -> MeasureStrength | None:

@@ -15,6 +15,7 @@ from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests
 from flyteplugins_codegen.source.merged_tests import merge_tests
+from flyteplugins_codegen.stages.actions import StrengthenTests
 from flyteplugins_codegen.stages.asking import Question, ask_within
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
 from flyteplugins_codegen.stages.draft import brief_of
@@ -22,7 +23,6 @@ from flyteplugins_codegen.stages.lineage import base_attempt
 from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.privacy import without_keys
 from flyteplugins_codegen.stages.progress import stage
-from flyteplugins_codegen.stages.strengthening import StrengthenTests
 
 
 class Strengthened(Value):

@@ -10,9 +10,10 @@ from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, Te
 from flyteplugins_codegen.models.request import Example, Request
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.stages.actions import DropTests, FreshDrafts, Repair
 from flyteplugins_codegen.stages.attempts import carry_out
 from flyteplugins_codegen.stages.blame import suspect
-from flyteplugins_codegen.stages.loop import DropTests, FreshDrafts, Repair, next_action
+from flyteplugins_codegen.stages.loop import next_action
 
 TESTS = """\
 from solution import main

@@ -12,16 +12,7 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.strength import TestStrength
-from flyteplugins_codegen.stages.attempts import (
-    carry_out,
-    with_calls,
-    with_changed,
-    with_next,
-    with_round,
-    with_unusable,
-)
-from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import (
+from flyteplugins_codegen.stages.actions import (
     AddPackages,
     AddSystemPackages,
     BuildEnvironment,
@@ -34,9 +25,17 @@ from flyteplugins_codegen.stages.loop import (
     Repair,
     RunTests,
     StrengthenTests,
-    next_action,
-    told_cause,
 )
+from flyteplugins_codegen.stages.attempts import (
+    carry_out,
+    with_calls,
+    with_changed,
+    with_next,
+    with_round,
+    with_unusable,
+)
+from flyteplugins_codegen.stages.lineage import base_attempt
+from flyteplugins_codegen.stages.loop import next_action, told_cause
 
 PLAN = CodePlan(description="d", approach="a")
 LOCK = EnvironmentLock(python="3.11", platform="linux", digest="d")

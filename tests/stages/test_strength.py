@@ -17,9 +17,9 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.strength import TestStrength
-from flyteplugins_codegen.stages.loop import Finish, next_action
+from flyteplugins_codegen.stages.actions import Finish, MeasureStrength, StrengthenTests
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.strength import strength_of
-from flyteplugins_codegen.stages.strengthening import MeasureStrength, StrengthenTests
 
 # It fails for nothing that `main` might do.
 WEAK = {"test_code": "from solution import main\n\n\ndef test_main_is_there():\n    assert main is not None\n"}

@@ -14,11 +14,11 @@ from flyteplugins_codegen.models.refresh import Earlier, Refresh, Renewal
 from flyteplugins_codegen.models.report import Cause
 from flyteplugins_codegen.models.rules import TableSchema
 from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.stages.actions import Driven
 from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.stages.attempts import with_changed
 from flyteplugins_codegen.stages.context import extract_context
 from flyteplugins_codegen.stages.drive import drive_on
-from flyteplugins_codegen.stages.loop import Driven
 from flyteplugins_codegen.stages.privacy import shown_profiles
 from flyteplugins_codegen.stages.refresh.decide import Regenerate, RepairEarlier, matters_in
 from flyteplugins_codegen.stages.refresh.examine import earlier_attempt, fresh_request

@@ -16,9 +16,10 @@ from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.stages.actions import Finish, WorkAsAgent
 from flyteplugins_codegen.stages.agentic.transcript import bounded
 from flyteplugins_codegen.stages.attempts import with_changed, with_next
-from flyteplugins_codegen.stages.loop import Finish, WorkAsAgent, next_action
+from flyteplugins_codegen.stages.loop import next_action
 
 BOTH = (write("solution.py", RIGHT), write("test_solution.py", SUITE))
 LOOK = turn(("list", {}))

@@ -14,9 +14,10 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.strength import TestStrength
+from flyteplugins_codegen.stages.actions import DropTests, Finish, FirstDraft, FreshDrafts, JudgeSideBySide
 from flyteplugins_codegen.stages.candidates.judging import distinct_pending, with_judged
 from flyteplugins_codegen.stages.candidates.verdict import final_attempt
-from flyteplugins_codegen.stages.loop import DropTests, Finish, FirstDraft, FreshDrafts, JudgeSideBySide, next_action
+from flyteplugins_codegen.stages.loop import next_action
 
 CALL = ModelCall(purpose="solution", model="m", usage=Usage(input_tokens=900, output_tokens=100), cost_usd=0.5)
 
