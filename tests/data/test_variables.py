@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -43,10 +44,10 @@ VALUES = [
 def told(**values: object) -> str:
     """As a script that is called so tells of itself."""
     code = compile(f"def main({', '.join(values)}):\n    raise ValueError\n", "solution.py", "exec")
-    scope: dict[str, object] = {}
+    scope: dict[str, Any] = {}
     exec(code, scope)  # noqa: S102 - the frame of a solution, made here
     try:
-        scope["main"](**values)  # type: ignore[operator]
+        scope["main"](**values)
     except ValueError as error:
         return variables_of(error)
     raise AssertionError
