@@ -14,7 +14,7 @@ from flyteplugins_codegen.models.report import ValuesReport
 from flyteplugins_codegen.sandbox.contract import Limits, Sandbox
 from flyteplugins_codegen.sandbox.values.run import Pair, Pairs, ValuesJob, run_many, run_values
 
-LIMITS = Limits(wall_s=2, cpu_s=2, memory_mib=256, processes=64)
+LIMITS = Limits(wall_s=4, cpu_s=2, memory_mib=256, processes=64)
 MANY = tuple(Pair((number,), expected=2 * number) for number in range(60))
 FORGED = {each.title: each.solution for each in forgeries() if "sleep(60)" not in each.solution}
 
