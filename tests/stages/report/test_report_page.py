@@ -169,6 +169,7 @@ def test_each_attempt_opens_by_a_click_and_tells_cause_change_tests_and_stderr(p
     first, second, third = texts(page, ".timeline > li")
     assert "Exception: KeyError" in first
     assert "Traceback (most recent call last)" in first
+    assert page.evaluate("getComputedStyle(document.querySelector('.timeline .code pre')).whiteSpace") == "pre"
     assert "+    return total" in second
     assert "test_of_negatives" in second
     assert "passed, 2 of 2 tests" in third
