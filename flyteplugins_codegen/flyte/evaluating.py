@@ -34,7 +34,7 @@ from flyteplugins_codegen.flyte.evaluation_values import (
 )
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.leaving import upload
-from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.readable import checked, readable_errors
 from flyteplugins_codegen.flyte.stage_pods import BESIDE
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.store import cache_dir, digest
@@ -66,10 +66,11 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
     found = load_samples(path_of(samples), load_problems(path, sandbox=sandbox))
     dealt = deal(found, shards or _shards_for(len(found)))
     written = write_parts(found, dealt, cache_dir() / "shards")
-    settings = JudgeSettings(
+    settings = checked(
+        JudgeSettings,
         problems=digest(path.read_bytes()),
         judge=judge,
-        packages=tuple(packages),
+        packages=packages,
         sandbox=sandbox,
         cpu_s=cpu_s,
         memory_mib=memory_mib,

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from flytekit import task
 from flytekit.types.file import FlyteFile
-from pydantic import ValidationError
 
 from flyteplugins_codegen.agent import AutoCoderAgent
-from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.flyte.caching import choose_salt, runs_locally
 from flyteplugins_codegen.flyte.launching import launchable
-from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.readable import checked, readable_errors
 from flyteplugins_codegen.flyte.state import RunState
 from flyteplugins_codegen.models.profile import PrivacyMode
 from flyteplugins_codegen.models.rules import ValidateMode
@@ -63,12 +61,7 @@ def configure(  # noqa: PLR0913 - a command line is flat: one option for each se
 ) -> AutoCoderAgent:
     """The settings as one value. Raises SettingsError for one that is not possible."""
     given = {field: value for field, value in locals().items() if value is not None and value != ""}
-    try:
-        return AutoCoderAgent.model_validate(given)
-    except ValidationError as error:
-        wrong = error.errors(include_url=False)[0]
-        where = ".".join(map(str, wrong["loc"]))
-        raise SettingsError(f"{where}={wrong['input']!r}: {wrong['msg']}") from error
+    return checked(AutoCoderAgent, **given)
 
 
 @launchable

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from flytekit.exceptions.user import FlyteRecoverableException
 from flytekit.loggers import logger as flytekit_logger
+from pydantic import BaseModel, ValidationError
 
-from flyteplugins_codegen.errors import CodegenError, IndexUnavailableError, ProviderError, SandboxError
+from flyteplugins_codegen.errors import CodegenError, IndexUnavailableError, ProviderError, SandboxError, SettingsError
 from flyteplugins_codegen.flyte.caching import runs_locally
 
 logger = logging.getLogger("flyteplugins_codegen.flyte")
@@ -20,6 +21,7 @@ _PASSING = (ProviderError, IndexUnavailableError, SandboxError)
 
 P = ParamSpec("P")
 T = TypeVar("T")
+ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
@@ -43,3 +45,13 @@ def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
             raise error.with_traceback(None) from None
 
     return call
+
+
+def checked(model: type[ModelT], /, **fields: Any) -> ModelT:
+    """The value with these fields, as a task was given them. Raises SettingsError for the first that is impossible."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        where = ".".join(map(str, wrong["loc"]))
+        raise SettingsError(f"{where}={wrong['input']!r}: {wrong['msg']}") from error

@@ -14,9 +14,10 @@ from typing import Any
 from flytekit.core.context_manager import FlyteContextManager
 from flytekit.exceptions.base import FlyteException
 from flytekit.types.file import FlyteFile
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
-from flyteplugins_codegen.errors import NotSuccessfulError, RequestError, SettingsError
+from flyteplugins_codegen.errors import NotSuccessfulError, RequestError
+from flyteplugins_codegen.flyte.readable import checked
 from flyteplugins_codegen.flyte.registration.solutions import find_solutions, load_solution
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.candidate import Candidate, CodePlan
@@ -92,11 +93,7 @@ def load_result(order: RefreshOrder) -> CodeGenEvalResult:
     """
     result = load_solution(order.solution) if order.is_registered else _saved(order.solution)
     foreign: dict[str, Any] = {"api_key": None, "api_base": None, "record": None} if order.is_registered else {}
-    try:
-        settings = Settings.model_validate({**dict(result.settings), **foreign, **order.changes})
-    except ValidationError as error:
-        wrong = error.errors(include_url=False)[0]
-        raise SettingsError(f"{'.'.join(map(str, wrong['loc']))}={wrong['input']!r}: {wrong['msg']}") from error
+    settings = checked(Settings, **{**dict(result.settings), **foreign, **order.changes})
     result.bundle()  # raises for what cannot run
     return result.model_copy(update={"settings": settings})
 

@@ -16,7 +16,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.errors import DataError, NotSuccessfulError
 from flyteplugins_codegen.flyte.caching import cached_by_code, local_salt
 from flyteplugins_codegen.flyte.leaving import folder_for, upload
-from flyteplugins_codegen.flyte.readable import logger, readable_errors
+from flyteplugins_codegen.flyte.readable import checked, logger, readable_errors
 from flyteplugins_codegen.flyte.refresh_leaving import leave
 from flyteplugins_codegen.flyte.refresh_state import (
     RefreshState,
@@ -109,8 +109,12 @@ def examine_data(  # noqa: PLR0913 - a command line is flat
         approval_timeout_h=approval_timeout_h,
         changes=changes,
     )
-    rules = RefreshRules(
-        drift=drift, tolerated=tuple(tolerated or ()), allowed_difference=allowed_difference, approval=approval
+    rules = checked(
+        RefreshRules,
+        drift=drift,
+        tolerated=tolerated or (),
+        allowed_difference=allowed_difference,
+        approval=approval,
     )
     result, time = load_result(order), time_of(kickoff)
     earlier, paths = earlier_of(result), sample_paths(at_time(data, time))

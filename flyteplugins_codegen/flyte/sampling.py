@@ -22,7 +22,7 @@ from flyteplugins_codegen.flyte.caching import Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.evaluating import evaluate
 from flyteplugins_codegen.flyte.evaluation_values import Evaluated, problem_path
 from flyteplugins_codegen.flyte.launching import launchable
-from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.flyte.readable import checked, readable_errors
 from flyteplugins_codegen.flyte.stage_pods import BESIDE
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.llm.budgeted import Account
@@ -110,7 +110,7 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
     )
     _ = sampling.config  # what cannot be asked is told here
     sampling = sampling.model_copy(update={"salt": local_salt("samples", sampling, chunks)})
-    budget = Budget(max_calls=max_calls, max_tokens=max_tokens, max_cost_usd=max_cost_usd)
+    budget = checked(Budget, max_calls=max_calls, max_tokens=max_tokens, max_cost_usd=max_cost_usd)
     return SamplingPlan(chunks, FlyteFile(str(path)), sampling, budget)
 
 

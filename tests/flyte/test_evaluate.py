@@ -66,6 +66,7 @@ def test_samples_are_scored_from_the_command_line_and_not_judged_again(pyflyte: 
         ({"shards": -1}, "shards=-1"),
         ({"problems": "no-such"}, "'no-such'.*neither a file nor a name"),
         ({"min_success_ratio": 2.0}, "min_success_ratio=2"),
+        ({"judge": "guess"}, "judge='guess': Input should be 'auto', 'values' or 'suite'$"),
     ],
 )
 def test_bad_input_is_one_message(tmp_path: Path, more: dict[str, Any], message: str) -> None:

@@ -68,7 +68,9 @@ def test_a_budget_bounds_all_chunks_together_and_a_larger_one_goes_on(tmp_path: 
         assert evaluated.pass_at_k == {"pass@1": 1.0}
 
 
-@pytest.mark.parametrize(("more", "message"), [({"n": 0}, "n=0"), ({"chunk_size": 0}, "chunk_size=0")])
+@pytest.mark.parametrize(
+    ("more", "message"), [({"n": 0}, "n=0"), ({"chunk_size": 0}, "chunk_size=0"), ({"max_calls": -1}, "max_calls=-1: ")]
+)
 def test_bad_input_is_told_before_a_model_is_asked(tmp_path: Path, more: dict[str, Any], message: str) -> None:
     problems = write_problems(tmp_path / "problems.jsonl")
     with ModelServer({}) as server, pytest.raises(Exception, match=message):

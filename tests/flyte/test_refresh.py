@@ -363,6 +363,7 @@ def with_constraint(saved: Saved) -> None:
         (None, {"data": {"sales": "gone.csv"}}, RequestError, "--data: there is no file"),
         (None, {"solution": "./gone"}, RequestError, "there is no folder './gone'"),
         (None, {"budget": {"max_calls": "many"}}, RequestError, "budget.max_calls='many'"),
+        (None, {"approval": "sometimes"}, RequestError, "approval='sometimes': Input should be 'never'"),
     ],
 )
 def test_what_cannot_be_refreshed_is_told_in_one_message(
