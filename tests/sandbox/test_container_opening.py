@@ -276,9 +276,10 @@ def test_docker_runs_jobs_where_there_is_no_podman(docker, container_image, monk
         assert sandbox.run(Job(command=("sleep", "60"), limits=Limits(wall_s=0.5))).status == "timed_out"
 
 
-def test_images_that_bring_volumes_are_refused_with_docker(docker, container_image, monkeypatch):
+def test_images_that_bring_volumes_are_refused_with_docker(docker, container_image, monkeypatch, tmp_path):
     """It would make a folder on this machine's disk for each, of no size."""
-    identity = podman("import", "--quiet", "--change=VOLUME /data", str(base_archive()))
+    (tmp_path / "Containerfile").write_text(f"FROM {container_image}\nVOLUME /data\n")
+    identity = podman("--runtime", "runc", "build", "--quiet", str(tmp_path))
     try:
         monkeypatch.setenv("PATH", str(docker))
         with pytest.raises(SandboxUnavailableError, match="/data"), open_sandbox("container", image=identity):
