@@ -25,8 +25,8 @@ from flyteplugins_codegen.sandbox.contract import Limits
 _CANONICAL_TIMES: Final = 10.0  # a sample may take so many times the processor time of the canonical solution
 _WALL_TIMES: Final = 3.0  # and so many times that on the clock: others use the machine too
 _GENEROUS: Final = 10.0  # the canonical solution's own limits, in those of a sample
-_REFERENCE_S: Final = 0.012  # what the loop below takes on the machine that limits are meant for
-_LOOP: Final = 200_000
+_REFERENCE_S: Final = 0.0024  # what the loop below takes on the machine that limits are meant for
+_LOOP: Final = 40_000
 
 RunAll: TypeAlias = Callable[[Iterator[Candidate], Callable[[Candidate, Verdict], None]], None]
 

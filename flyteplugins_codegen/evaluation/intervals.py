@@ -28,6 +28,8 @@ def bootstrap_interval(values: Sequence[float], *, level: float = 0.95) -> Inter
     """
     if not values or any(math.isnan(value) for value in values):
         return math.nan, math.nan
+    if min(values) == max(values):
+        return values[0], values[0]  # as every draw has it; numpy would take longer to be imported
     import numpy as np
 
     means = _means_of_draws(np.asarray(values, dtype=float))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -20,6 +22,8 @@ from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.sandbox.warm.modules import SUITE_MODULES
 from flyteplugins_codegen.source.imports import third_party_modules, third_party_names
 
+_STANDARD: Final = "|".join(sorted(sys.stdlib_module_names))
+_STANDARD_IMPORT: Final = re.compile(rf"^(?:import (?:{_STANDARD})|from (?:{_STANDARD}) import [\w, ]+)$", re.MULTILINE)
 _OF_SUITES: Final = frozenset({"pytest", "_pytest"})
 
 
@@ -111,4 +115,6 @@ def _imported(source: str) -> frozenset[str]:
 
 
 def _may_import_more(source: str) -> bool:
-    return "import" in source and bool(third_party_modules(source))
+    """Whether it imports more than the standard library; most texts tell so by the words that begin their lines."""
+    rest = _STANDARD_IMPORT.sub("", source)
+    return "import" in rest and bool(third_party_modules(source))

@@ -108,11 +108,14 @@ def test_arguments_of_every_plain_kind_arrive_as_they_are(sandbox: Sandbox, argu
 
 AHEAD = """
 import gc, os
-def say(place, text, goes_on="true"):
+def say(place, text):
     link = next(found for found in gc.get_objects() if type(found).__name__ == "Link")
     token = next(found for found in gc.get_objects() if type(found).__name__ == "Judged")._token
-    text = f'["{token}",{place},{goes_on},"value",{text}]'.encode()
+    text = f'["{token}",{place},"value",{text}]'.encode()
     os.write(link._writing, len(text).to_bytes(4, "big") + text)
+def write(text):
+    slate = next(found for found in gc.get_objects() if type(found).__name__ == "Slate")
+    slate.add(str(text).encode())
 """
 
 LATE = """
@@ -133,8 +136,12 @@ def f(x):
         "def f(x):\n    say(0, 0); return x + x",
         "def f(x):\n    say(x + 1, 2 * x + 2); return x + x",
         "def f(x):\n    if x == 7: say(8, 16)\n    return x + x",
-        "def f(x):\n    if x == 3: say(3, 6, 'false')\n    return x + x",
-        "def f(x):\n    say(x, 2 * x, '7'); return x + x",
+        "def f(x):\n    if x == 3: say(3, 6)\n    return x + x",
+        "def f(x):\n    say(x, 2 * x); return x + x",
+        "def f(x):\n    say(repr('x'), 2 * x); return x + x",
+        "def f(x):\n    write(2 * x); return x + x",
+        "def f(x):\n    if x == 3: write('[')\n    return x + x",
+        "def f(x):\n    for number in range(100 * (x == 20)): write(2 * number)\n    return x + x",
         "def f(x):\n    if x == 59: say(60, 0)\n    return x + x",
         LATE,
         "def f(x):\n    if x in (2, 3): say(5 - x, 2 * (5 - x))\n    else: return x + x",

@@ -7,14 +7,15 @@ The judge asks, one question at a time, `[token, act, ...]`; the judged process 
 the check's that it was given, and is answered in the same way. What is no plain data stays where it is and is told by
 a number: `["object", number, role, class]` by its owner, `["yours", number]` by the other side.
 
-One question is answered more than once: `[token, "calls", number, ...]` holds the arguments of many calls, and each is
-answered by `[token, place, goes_on, "value", ...]` as it ends, until one does not go on; see `calls.py`.
+One question asks for more than one answer: `[token, "calls", number, ...]` holds the arguments of many calls. What they
+give is written on a slate, up to the one that is answered by `[token, place, "value", ...]`; see `calls.py`.
 """
 
 from __future__ import annotations
 
 import os
 from itertools import islice
+from select import select
 
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ else:
 
 CHUNK_BYTES = 65_536
 SIZE_BYTES = 4
+HEAD_BYTES = 256  # at most, of what stands before the text of a value
 MOST_ITEMS = 256
 MAX_TEXT_CHARS = 2_000
 
@@ -70,7 +72,7 @@ class Link:
         """Read the text of a message that others may follow. Raises ClosedError, and MalformedError for a long one."""
         waiting = self._waiting
         while len(waiting) < (size := _announced(waiting)):
-            if size > SIZE_BYTES + plain_data.MAX_BYTES:
+            if size > SIZE_BYTES + plain_data.MAX_BYTES + HEAD_BYTES:
                 raise plain_data.MalformedError(f"a message of {size} bytes")
             chunk = self._read(self._reading, CHUNK_BYTES)
             if not chunk:
@@ -79,6 +81,10 @@ class Link:
         text = bytes(waiting[SIZE_BYTES:size])
         del waiting[:size]
         return text
+
+    def is_heard(self, within_s: float) -> bool:
+        """Whether there is something to be read, or the other side is gone."""
+        return bool(self._waiting) or bool(select([self._reading], [], [], within_s)[0])
 
     def require_silence(self) -> None:
         """Raise MalformedError where more has been read than was asked for."""

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
     from flyteplugins_codegen.sandbox.values.exchange import ClosedError, Link, Peer, make_error, tell_error
     from flyteplugins_codegen.sandbox.values.own_process import OPEN_MEMORY, change_process
-    from flyteplugins_codegen.sandbox.values.plain_data import NotPlainError, Tree, Writer, read_call
+    from flyteplugins_codegen.sandbox.values.plain_data import NotPlainError, Tree, Writer, read_call, write_value
+    from flyteplugins_codegen.sandbox.values.slate import Slate
 else:
     from exchange import ClosedError, Link, Peer, make_error, tell_error
     from own_process import OPEN_MEMORY, change_process
-    from plain_data import NotPlainError, Writer, read_call
+    from plain_data import NotPlainError, Writer, read_call, write_value
 
 SOLUTION = "solution.py"
 MAX_FRAMES = 16
@@ -28,12 +29,13 @@ MAX_LINE_CHARS = 200
 MANY_DESCRIPTORS = 1 << 16
 
 
-def serve(questions: int, answers: int) -> NoReturn:
+def serve(questions: int, answers: int, slate: Slate) -> NoReturn:
     """Become the judged process: answer questions until nobody asks any more."""
     _leave_the_judge(questions, answers)
+    os.register_at_fork(after_in_child=slate.close)
     end = os._exit
     try:
-        Judged(Link(questions, answers)).serve()
+        Judged(Link(questions, answers), slate).serve()
     except ClosedError:
         end(0)
     end(1)
@@ -56,8 +58,9 @@ def _leave_the_judge(questions: int, answers: int) -> None:
 class Judged(Peer):
     """Answers for the solution."""
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: Link, slate: Slate) -> None:
         super().__init__(link)
+        self._slate = slate
         self._names: dict[str, Any] = {}
         self._lines: list[str] = []
         self._token = ""
@@ -74,7 +77,11 @@ class Judged(Peer):
     def serve(self) -> NoReturn:
         """Answer every question in turn. Raises ClosedError when there will be no more."""
         while True:
-            self._take_turn(*self.link.receive())
+            self.take_turn()
+
+    def take_turn(self) -> None:
+        """Answer the next question. Raises ClosedError where there is none."""
+        self._take_turn(*self.link.receive())
 
     def ask(self, *question: Tree) -> list[Tree]:
         """What the judge answers, which may ask something itself before it does."""
@@ -108,28 +115,34 @@ class Judged(Peer):
         self._token = outer
 
     def _take_calls(self, number: int, *given: Tree) -> None:
-        """Call something again and again; no more once it gives an object, for which there may be questions."""
+        """Call something again and again, until one gives no plain data: for an object, there may be questions."""
+        function, known, last = self._ours[number], len(self._ours), len(given) - 1
+        self._slate.begin()
         for place, tree in enumerate(given):
-            known = len(self._ours)
-            answer = self._answered(self._result, self._ours[number], tree)
-            goes_on = len(self._ours) == known
-            self._send((self._token, place, goes_on), answer)
-            if not goes_on:
+            try:
+                args, kwargs = read_call(tree, self.find)
+                text = write_value(function(*args, **kwargs), self.tell)
+            except BaseException as error:  # noqa: BLE001  -- as below
+                self._send((self._token, place), self._failure(error))
                 return
-
-    def _result(self, function: Any, given: Tree) -> list[Tree]:
-        args, kwargs = read_call(given, self.find)
-        return [self.plain(function(*args, **kwargs))]
+            self._show_prints()
+            if place == last or len(self._ours) != known or not self._slate.add(text):
+                self.link.send_text(b'["%b",%d,"value",%b]' % (self._token.encode(), place, text))
+                return
 
     def _answered(self, answer: Callable[..., list[Tree]], *rest: Any) -> list[Tree]:
         """What becomes of a question."""
         try:
             return ["value", *answer(*rest)]
-        except NotPlainError as error:
-            return ["failed", str(error)]
         except BaseException as error:  # noqa: BLE001  -- SystemExit is an answer like any other
-            missing = getattr(error, "name", None) if type(error) is ModuleNotFoundError else None
-            return ["raised", *tell_error(error), self._traceback(error), str(missing or "")]
+            return self._failure(error)
+
+    def _failure(self, error: BaseException) -> list[Tree]:
+        """The answer where there is no value."""
+        if isinstance(error, NotPlainError):
+            return ["failed", str(error)]
+        missing = getattr(error, "name", None) if type(error) is ModuleNotFoundError else None
+        return ["raised", *tell_error(error), self._traceback(error), str(missing or "")]
 
     def _show_prints(self) -> None:
         try:  # noqa: SIM105 - contextlib would cost each start 3 ms

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeAlias
 
     from flyteplugins_codegen.sandbox.values import comparison, exchange, explaining, judged, numpy_truth, plain_data
-    from flyteplugins_codegen.sandbox.values.calls import Call, calls_of
+    from flyteplugins_codegen.sandbox.values.calls import Call, calls_of, others_of
     from flyteplugins_codegen.sandbox.values.plain_data import Tree
+    from flyteplugins_codegen.sandbox.values.slate import Slate
     from flyteplugins_codegen.sandbox.values.stand_ins import KILL, Fault, Judge
 
     Case: TypeAlias = tuple[str, Callable[[], None]]
@@ -37,7 +38,8 @@ else:
     import judged
     import numpy_truth
     import plain_data
-    from calls import calls_of
+    from calls import calls_of, others_of
+    from slate import Slate
     from stand_ins import KILL, Judge
 
 SEAL_BYTES = 16
@@ -56,21 +58,21 @@ ALIASES = {"np": "numpy", "pd": "pandas"}
 
 def judge_one(size: int) -> NoReturn:
     """Fork the judged process, then judge what the next `size` bytes of stdin hold."""
-    questions, answers = os.pipe(), os.pipe()
+    questions, answers, slate = os.pipe(), os.pipe(), Slate()
     child = os.fork()
     if child == 0:
         os.close(questions[1])
         os.close(answers[0])
-        judged.serve(questions[0], answers[1])
+        judged.serve(questions[0], answers[1], slate)
     os.close(questions[0])
     os.close(answers[1])
-    judge(Judge(exchange.Link(answers[0], questions[1]), child), child, size)
+    judge(Judge(exchange.Link(answers[0], questions[1]), slate, child), child, size)
 
 
 def judge(peer: Judge, child: int, size: int) -> NoReturn:
     """Read the job, run its checks against the solution, and tell what was found."""
     nonce, wall_s, solution, entry_point, checks = plain_data.read_text(read_exactly(0, size))
-    report = Report(bytes.fromhex(nonce), peer, child)
+    report = Report(bytes.fromhex(nonce), peer, child, take_stdout())
     report.begin(wall_s)
     try:
         plan = Plan(*checks)
@@ -110,6 +112,13 @@ def read_exactly(descriptor: int, size: int) -> bytes:
     return b"".join(chunks)
 
 
+def take_stdout() -> int:
+    """What stdout was, from now on for the report alone: where the solution prints, the checks print too."""
+    stdout = os.dup(1)
+    os.dup2(2, 1)
+    return stdout
+
+
 class NoEntryPointError(Exception):
     """The solution has nothing to call under the name that the checks call."""
 
@@ -117,10 +126,8 @@ class NoEntryPointError(Exception):
 class Report:
     """What was found, told once: when all cases have run, when they cannot be, or when their time is up."""
 
-    def __init__(self, nonce: bytes, peer: Judge, child: int) -> None:
-        self._nonce, self._peer, self._child = nonce, peer, child
-        self._stdout = os.dup(1)
-        os.dup2(2, 1)  # where the solution prints, the checks print too
+    def __init__(self, nonce: bytes, peer: Judge, child: int, stdout: int) -> None:
+        self._nonce, self._peer, self._child, self._stdout = nonce, peer, child, stdout
         self._cases: list[Tree] = []
         self._left = MAX_TOLD_BYTES
         self._running = ""
@@ -131,7 +138,7 @@ class Report:
         """Tell that all that judging needs is there, and begin to count the time."""
         self._wall_s = wall_s
         self._begun = perf_counter()
-        self._write(["begun"])
+        self.tell(["begun"])
         _signal.signal(_signal.SIGINT, _signal.SIG_IGN)  # it could only be the solution's
         _signal.signal(_signal.SIGALRM, self._end_in_time)
         _signal.setitimer(_signal.ITIMER_REAL, min(wall_s, LONGEST_S))
@@ -153,7 +160,7 @@ class Report:
 
     def _fitting(self, kind: str, subject: str, message: str, traceback: str) -> list[Tree]:
         """A failure, without its texts once too much has been told."""
-        self._left -= len((message + traceback).encode("unicode_escape"))
+        self._left -= len(ascii(message + traceback))
         return [kind, subject, message, traceback] if self._left > 0 else [kind, subject, "", ""]
 
     def close(self, fault: Fault | None) -> NoReturn:
@@ -162,7 +169,7 @@ class Report:
         _try(os.killpg, self._child, KILL)  # it may have ended, or not yet begun
         _try(sys.stdout.flush)  # a check may have closed it
         cpu_s = process_time() + self._peer.end()
-        self._write(["ended", self._peer.calls, self._cases, fault, cpu_s, perf_counter() - self._begun])
+        self.tell(["ended", self._peer.calls, self._cases, fault, cpu_s, perf_counter() - self._begun])
         os._exit(CUT_SHORT if self._peer.ended else GAVE_UP if fault else 0)
 
     def _end_in_time(self, *_: object) -> None:
@@ -171,7 +178,8 @@ class Report:
         where = f" while {what} was running" if what else ""
         self.close(("timed_out", self._running, f"it had not ended after {self._wall_s:g} s{where}"))
 
-    def _write(self, record: list[Tree]) -> None:
+    def tell(self, record: list[Tree]) -> None:
+        """Write a line that nobody else could have written."""
         text = plain_data.write_text(record)
         rest = _seal(self._nonce, text) + b" " + text + b"\n"
         while rest:
@@ -215,6 +223,7 @@ class Plan:
             raise NoEntryPointError(f"the solution has nothing named {entry_point} that can be called")
         number = peer.number_of(candidate)
         candidate.in_turn = lambda cases: calls_of(peer, number, cases)  # type: ignore[attr-defined]  # a function has
+        candidate.others = lambda cases: others_of(peer, number, cases)  # type: ignore[attr-defined]  # the same
         if self._pairs is not None:
             pairs, tolerances, from_json = self._pairs
             return _pair_cases(peer, candidate, pairs, comparison.Rule(*tolerances, from_json=from_json))

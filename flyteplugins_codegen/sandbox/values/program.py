@@ -19,6 +19,7 @@ _NAMES: Final = (
     "comparison",
     "exchange",
     "own_process",
+    "slate",
     "explaining",
     "judged",
     "numpy_truth",
@@ -41,8 +42,8 @@ def values_program() -> Mapping[str, bytes]:
 
 
 def modules_ahead(program: Mapping[str, Path | bytes]) -> tuple[tuple[str, bytes], ...]:
-    """The modules, with their source, that a warm worker may have imported for this program; none for another one."""
-    return _sources() if program.get(MODULES) == values_program()[MODULES] else ()
+    """The modules, with their source, that a warm worker is to import for this program; none for another one."""
+    return (*_sources(), _REHEARSAL) if program.get(MODULES) == values_program()[MODULES] else ()
 
 
 def without_modules(program: Mapping[str, Path | bytes]) -> Mapping[str, Path | bytes]:
@@ -57,3 +58,6 @@ def _sources() -> tuple[tuple[str, bytes], ...]:
 
 def _source(name: str) -> bytes:
     return Path(__file__).with_name(f"{name}.py").read_bytes()
+
+
+_REHEARSAL: Final = ("rehearsal", _source("rehearsal"))

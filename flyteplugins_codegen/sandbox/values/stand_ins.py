@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.sandbox.values import exchange, numpy_truth, plain_data
     from flyteplugins_codegen.sandbox.values.exchange import Given
     from flyteplugins_codegen.sandbox.values.plain_data import Tree
+    from flyteplugins_codegen.sandbox.values.slate import Slate
 
     Fault: TypeAlias = tuple[str, str, str]  # as a Cause has it: kind, subject, message
 else:
@@ -76,8 +77,9 @@ class Judge(exchange.Peer):
 
     exactly = True
 
-    def __init__(self, link: exchange.Link, child: int) -> None:
+    def __init__(self, link: exchange.Link, slate: Slate, child: int) -> None:
         super().__init__(link)
+        self.slate = slate
         self.calls = 0
         self.last: Asked | None = None
         self.fault: Fault | None = None
@@ -152,32 +154,46 @@ class Judge(exchange.Peer):
         if sum(map(len, given)) > plain_data.MAX_BYTES:
             raise self.refused("test_failed", "the check passes too much")
         token = os.urandom(TOKEN_BYTES).hex().encode()
+        self.slate.wipe()
         try:
             self.link.send_text(b'["%b","calls",%d,%b]' % (token, number, b",".join(given)))
         except exchange.ClosedError:
             raise self.over(*self._death()) from None
         return token
 
-    def next_answer(self, *, is_last: bool) -> bytes:
-        """The text of the next answer to one of these calls. Raises Ended."""
+    def hear_of_calls(self, within_s: float, room: int) -> tuple[list[bytes], bytes]:
+        """What has been written since, up to `room` lines, and the message that answers the last, if it comes in time.
+
+        Raises Ended.
+        """
         try:
-            answer = self.link.receive_text()
-            if is_last:
+            message = self.link.receive_text() if self.link.is_heard(within_s) else b""
+            if message:
                 self.link.require_silence()
+            lines = self.slate.take()
         except exchange.ClosedError:
-            raise self.over(*self._death()) from None
+            message, lines = b"", self.slate.take()
+            if not lines:
+                raise self.over(*self._death()) from None
         except plain_data.MalformedError as error:
             raise self._unanswered(error) from None
-        return answer
+        if len(lines) > room:
+            raise self._unanswered(plain_data.MalformedError("it wrote more than it was asked"))
+        return lines, message
 
-    def read_answer(self, answer: bytes, token: str, place: int) -> tuple[bool, str, list[Tree]]:
-        """Of such an answer whether others follow, its kind, and what it holds. Raises Ended."""
+    def read_line(self, line: bytes) -> tuple[str, list[Tree]]:
+        """An answer that was written down: its kind, and what it holds. Raises Ended."""
+        try:
+            return "value", [plain_data.read_text(line)]
+        except plain_data.MalformedError as error:
+            raise self._unanswered(error) from None
+
+    def read_answer(self, answer: bytes, token: str, place: int) -> tuple[str, list[Tree]]:
+        """Of the message that answers the last: its kind, and what it holds. Raises Ended."""
         try:
             match plain_data.read_text(answer):
-                case [told, number, bool(goes_on), kind, *rest] if [told, number] == [token, place]:
-                    if not goes_on:
-                        self.link.require_silence()
-                    return goes_on, kind, rest
+                case [told, number, kind, *rest] if [told, number] == [token, place]:
+                    return kind, rest
         except plain_data.MalformedError as error:
             raise self._unanswered(error) from None
         raise self._unanswered(plain_data.MalformedError("it answered what it was not asked"))

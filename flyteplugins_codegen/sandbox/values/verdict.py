@@ -157,9 +157,10 @@ def _cause(told: Told, cases: Sequence[TestOutcome], execution: Execution) -> Ca
 
 
 def _first_of(causes: Sequence[Cause], failed: Sequence[str]) -> Cause:
-    """The first failure, and the names of the others."""
+    """The first failure, or the one that shows what the others are worth, and the names of the others."""
+    first = next((cause for cause in causes if cause.kind == "untrusted_report"), causes[0])
     others = f"\n{len(failed) - 1} more did not pass: {', '.join(failed[1:])}" if len(failed) > 1 else ""
-    return causes[0].model_copy(update={"message": failure_text(causes[0].message + others)})
+    return first.model_copy(update={"message": failure_text(first.message + others)})
 
 
 def _ending(execution: Execution) -> str:

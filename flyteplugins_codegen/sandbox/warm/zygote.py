@@ -120,8 +120,7 @@ def serve() -> None:
     kernel.leak(shared)
     shared.update((name, sys.modules[name]) for name in set(sys.modules) - {"__main__", "builtins", "sys"})
     channel = kernel.socket.socket(fileno=settings["channel"])
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # and no collection before it: into the gaps that it leaves each job would write, and copy their pages
     channel.send(b"r")
     while True:
         control = next_job(channel)
