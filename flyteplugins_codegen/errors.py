@@ -98,12 +98,13 @@ class MissingKeyError(ModelError):
 class ProviderError(ModelError):
     """The provider could not be reached, or answered with an error.
 
-    `status` is the HTTP status, or None when no answer came.
+    `status` is the HTTP status, or None when no answer came. `usage` is the `Usage` of replies that broke off.
     """
 
-    def __init__(self, message: str, status: int | None = None) -> None:
+    def __init__(self, message: str, status: int | None = None, usage: Any = None) -> None:
         super().__init__(message)
         self.status = status
+        self.usage = usage
 
 
 class DeadlineError(ProviderError, TimeoutError):

@@ -8,12 +8,21 @@ from typing import Any
 from pydantic import JsonValue
 
 from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress
+from flyteplugins_codegen.llm.estimates import usage_of_broken
 from flyteplugins_codegen.llm.hosted import Body, SilentEndError
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
 from flyteplugins_codegen.llm.tls import tls_context
 from flyteplugins_codegen.llm.tools import arguments_object, arguments_text
-from flyteplugins_codegen.llm.wire import dig, dig_count, dig_text, failure_of, parse_object, with_schema_in_prompt
+from flyteplugins_codegen.llm.wire import (
+    dig,
+    dig_count,
+    dig_text,
+    failure_of,
+    parse_object,
+    read_streamed,
+    with_schema_in_prompt,
+)
 from flyteplugins_codegen.models.conversation import Message, Tool, ToolCall, Usage
 
 ADDRESS = ProviderAddress(
@@ -81,7 +90,11 @@ class Messages:
         async with client:
             try:
                 # By path, so that a parameter which the client's version does not know passes.
-                return await client.post("/v1/messages", cast_to=str, body=body)
+                if not body.get("stream"):
+                    return await client.post("/v1/messages", cast_to=str, body=body)
+                kind = anthropic.AsyncStream[str]
+                streamed = await client.post("/v1/messages", cast_to=str, body=body, stream=True, stream_cls=kind)
+                return await read_streamed(streamed.response)
             except anthropic.APIError as error:
                 return failure_of(error, _code_of)
 
@@ -101,11 +114,12 @@ class Messages:
 
     def gather(self, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """See `Dialect`."""
-        _raise_error(events)
         message: dict[str, Any] = next((event["message"] for event in events if "message" in event), {})
+        broken = usage_of_broken(_usage(message.get("usage")), _said(events)) if message else None
+        _raise_error(events, broken)
         last = next((event for event in reversed(events) if event.get("type") == "message_delta"), None)
         if last is None or not dig_text(last, "delta", "stop_reason"):
-            raise SilentEndError
+            raise SilentEndError(usage=broken)
         usage = {**(message.get("usage") or {}), **(last.get("usage") or {})}
         return {**message, **last["delta"], "content": _gathered(events), "usage": usage}
 
@@ -115,12 +129,18 @@ class Messages:
         return False
 
 
-def _raise_error(events: Sequence[dict[str, Any]]) -> None:
+def _said(events: Sequence[dict[str, Any]]) -> str:
+    names = ("text", "thinking", "partial_json")
+    return "".join(dig_text(event, "delta", name) for event in events for name in names)
+
+
+def _raise_error(events: Sequence[dict[str, Any]], broken: Usage | None) -> None:
     """What came before an error is no answer. The same request is made again where the error may pass."""
     for event in events:
         if event.get("type") == "error":
-            kind = SilentEndError if dig_text(event, "error", "type") in _PASSING_ERRORS else ValueError
-            raise kind(dig_text(event, "error", "message") or str(event.get("error")))
+            told = dig_text(event, "error", "message") or str(event.get("error"))
+            passes = dig_text(event, "error", "type") in _PASSING_ERRORS
+            raise SilentEndError(told, broken) if passes else ValueError(told)
 
 
 def _gathered(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from flyteplugins_codegen.errors import (
 from flyteplugins_codegen.llm.json_reply import find_object
 from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest
 from flyteplugins_codegen.llm.schema import portable_schema
-from flyteplugins_codegen.models.conversation import Message, ModelCall, Purpose
+from flyteplugins_codegen.models.conversation import Message, ModelCall, Purpose, Usage
 from flyteplugins_codegen.models.settings import Settings
 
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
@@ -117,13 +117,16 @@ def _read_checked(reply: ModelReply, expected: Expected[ReplyT]) -> ReplyT | Rep
 async def call_once(
     model: Model, request: ModelRequest, before: tuple[ModelCall, ...] = ()
 ) -> tuple[ModelReply, ModelCall]:
-    """The reply as it comes, and the call that it took. A ModelError carries the calls `before` it."""
+    """The reply as it comes, and the call that it took.
+
+    A ModelError carries the calls `before` it, and its own where replies broke off in it.
+    """
     _log.info("%s: asking %s", request.purpose, model.name)
     started = time.monotonic()
     try:
         reply = await model.complete(request)
     except ModelError as error:
-        error.calls = before
+        error.calls = (*before, *_broken_calls(error, model.name, request, time.monotonic() - started))
         raise
     wall_s = time.monotonic() - started
     usage = reply.usage
@@ -144,6 +147,13 @@ async def call_once(
         is_reused=reply.is_reused,
         messages=(*request.messages, reply.message),
     )
+
+
+def _broken_calls(error: ModelError, name: str, request: ModelRequest, wall_s: float) -> tuple[ModelCall, ...]:
+    """A call that brought no whole reply and was paid for all the same."""
+    usage = getattr(error, "usage", None) or Usage()
+    call = ModelCall(purpose=request.purpose, model=name, usage=usage, wall_s=wall_s, messages=request.messages)
+    return (call,) if usage != Usage() else ()
 
 
 def read_reply(reply: ModelReply, reply_type: type[ReplyT]) -> ReplyT | ReplyError:

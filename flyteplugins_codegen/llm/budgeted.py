@@ -8,14 +8,13 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from flyteplugins_codegen.errors import BudgetSpentError, DeadlineError
+from flyteplugins_codegen.errors import BudgetSpentError, DeadlineError, ProviderError
+from flyteplugins_codegen.llm.estimates import estimated_input
 from flyteplugins_codegen.llm.prices import Prices, cost_usd
 from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest
 from flyteplugins_codegen.models.budget import Budget, Spending
 from flyteplugins_codegen.models.conversation import Usage
 
-_CHARACTERS_A_TOKEN: Final = 4
-_CALL_OVERHEAD_TOKENS: Final = 200  # the schema, and what providers put around messages
 _ASSUMED_OUTPUT_TOKENS: Final = 16_384
 _OUTPUT_PARAMETERS: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 _LOOK_EVERY_S: Final = 0.02
@@ -136,8 +135,12 @@ class BudgetedModel:
         try:
             reply = await self._model.complete(_bounded(request, self._account.left_s))
             spent = self._spending(reply.usage, reply.model)
-        except (DeadlineError, asyncio.CancelledError):
-            spent = least  # the provider goes on with it and tells nobody what it takes: its input at least
+        except (DeadlineError, asyncio.CancelledError) as error:
+            # The provider goes on with it and tells nobody what it takes: its input at least.
+            spent = _with_tokens(least, self._spending(_broken(error), ""))
+            raise
+        except ProviderError as error:
+            spent = self._spending(_broken(error), "")
             raise
         finally:
             self._account.settle(most, spent)
@@ -145,7 +148,7 @@ class BudgetedModel:
 
     def _expected(self, request: ModelRequest, output_tokens: int) -> Spending:
         """What a call will take; a price that is not known by the model's name alone may be known by its reply's."""
-        usage = Usage(input_tokens=_estimated_input(request), output_tokens=output_tokens)
+        usage = Usage(input_tokens=estimated_input(request), output_tokens=output_tokens)
         expected = self._spending(usage, "")
         return expected if expected.cost_usd is not None else expected.model_copy(update={"cost_usd": 0.0})
 
@@ -156,10 +159,15 @@ class BudgetedModel:
         return Spending(calls=1, tokens=usage.input_tokens + usage.output_tokens, cost_usd=cost)
 
 
-def _estimated_input(request: ModelRequest) -> int:
-    characters = sum(len(message.text) for message in request.messages)
-    characters += sum(len(tool.model_dump_json()) for tool in request.tools)
-    return characters // _CHARACTERS_A_TOKEN + _CALL_OVERHEAD_TOKENS
+def _broken(error: BaseException) -> Usage:
+    """What tries that broke off are known to have taken."""
+    usage = getattr(error, "usage", None)
+    return usage if isinstance(usage, Usage) else Usage()
+
+
+def _with_tokens(spent: Spending, broken: Spending) -> Spending:
+    """Tries of one call are one call."""
+    return (spent + broken).model_copy(update={"calls": spent.calls})
 
 
 def _longest_output(request: ModelRequest) -> int:

@@ -15,6 +15,7 @@ from flyteplugins_codegen.llm.endpoint import Endpoint
 from flyteplugins_codegen.llm.hosted import Body, Dialect
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest
 from flyteplugins_codegen.llm.retries import CallFailure
+from flyteplugins_codegen.llm.wire import is_stream
 
 _NOT_TAKEN = (400, 422)
 
@@ -45,7 +46,7 @@ class Streamed:
 
     def parse_reply(self, body: str) -> ModelReply:
         """See `Dialect`. Raises SilentEndError for a stream without its end."""
-        if not body.lstrip("\ufeff\r\n :").startswith(("data:", "event:")):
+        if not is_stream(body):
             return self._plain.parse_reply(body)
         return self._plain.parse_reply(json.dumps(self._plain.gather(list(read_events(body)))))
 

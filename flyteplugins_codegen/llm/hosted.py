@@ -17,11 +17,13 @@ from pydantic import JsonValue
 from flyteplugins_codegen.errors import DeadlineError, ProviderError
 from flyteplugins_codegen.llm.advice import advice_on, is_about_format, is_about_tools
 from flyteplugins_codegen.llm.endpoint import Endpoint
+from flyteplugins_codegen.llm.estimates import with_input
 from flyteplugins_codegen.llm.gate import Gate
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest
 from flyteplugins_codegen.llm.retries import CallFailure, RetryPolicy, retry
 from flyteplugins_codegen.llm.tools import as_plain, with_calls
 from flyteplugins_codegen.llm.wire import keeps_to
+from flyteplugins_codegen.models.conversation import Usage
 from flyteplugins_codegen.tracing import AttributeValue, span
 
 Body = dict[str, JsonValue]
@@ -32,7 +34,14 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")  # a lone surrogate: JSON can ho
 
 
 class SilentEndError(ValueError):
-    """A stream ended before its end was told, or by an error that may pass: asking again may help."""
+    """A stream ended before its end was told, or by an error that may pass: asking again may help.
+
+    `usage` is what the reply took by then, None where it had not begun.
+    """
+
+    def __init__(self, message: str = "", usage: Usage | None = None) -> None:
+        super().__init__(message)
+        self.usage = usage
 
 
 class Dialect(Protocol):
@@ -121,26 +130,34 @@ class HostedModel:
             return reply
 
     async def _complete(self, request: ModelRequest) -> ModelReply:
+        broken: list[Usage] = []
         try:
-            outcome = await asyncio.wait_for(self._ask(request), request.deadline_s)
+            outcome = await asyncio.wait_for(self._ask(request, broken), request.deadline_s)
         except asyncio.TimeoutError:
             outcome = None
+        lost = sum(broken, Usage())
         # Raised here, so that no error of the client's, which holds the request's headers, is its context.
         if outcome is None:
-            raise DeadlineError(
-                f"{self.endpoint}: no complete reply within {request.deadline_s:g} s ({request.purpose})"
-            )
+            told = f"{self.endpoint}: no complete reply within {request.deadline_s:g} s ({request.purpose})"
+            raise DeadlineError(told, usage=lost)
         if isinstance(outcome, CallFailure):
-            raise self._error(outcome)
-        return outcome
+            raise self._error(outcome, lost)
+        return outcome.model_copy(update={"usage": lost + outcome.usage})
 
-    async def _ask(self, request: ModelRequest) -> ModelReply | CallFailure:
+    async def _ask(self, request: ModelRequest, broken: list[Usage]) -> ModelReply | CallFailure:
+        """The reply, or why there is none; `broken` gets what each reply that broke off took."""
         while True:
             dialect, index = self._dialects[self._found.dialect_index], self._found.format_index
             has_tools = self._found.has_tools
             asked = as_plain(request) if request.tools and not has_tools else request
             body = dialect.render_body(self.endpoint.model_id, asked, dialect.formats[index])
-            send = functools.partial(self._send, dialect, body, request.deadline_s)
+
+            async def send() -> ModelReply | CallFailure:
+                sent = await self._send(dialect, body, request.deadline_s)  # noqa: B023 - awaited in this round
+                if isinstance(sent, CallFailure) and sent.usage is not None:
+                    broken.append(with_input(sent.usage, request))
+                return sent
+
             outcome = await retry(send, self._retries, request.deadline_s)
             if isinstance(outcome, ModelReply):
                 return _with_tools(self._checked(outcome, asked, index), request)
@@ -156,7 +173,8 @@ class HostedModel:
         try:
             return dialect.parse_reply(answer)
         except SilentEndError as error:
-            return CallFailure(status=None, message=str(error) or "the stream ended in the middle of the reply")
+            told = str(error) or "the stream ended in the middle of the reply"
+            return CallFailure(status=None, message=told, usage=error.usage)
         except ValueError as error:
             return CallFailure(status=200, message=str(error), code="unreadable")
 
@@ -191,10 +209,11 @@ class HostedModel:
         self._found.format_index = max(self._found.format_index, index + 1)
         return True
 
-    def _error(self, failure: CallFailure) -> ProviderError:
+    def _error(self, failure: CallFailure, usage: Usage) -> ProviderError:
         said = self.endpoint.redact(failure.message)[:_SHOWN_CHARACTERS]
         status = f" (HTTP {failure.status})" if failure.status else ""
-        return ProviderError(f"{self.endpoint}: {advice_on(failure, self.endpoint)}{status}: {said}", failure.status)
+        told = f"{self.endpoint}: {advice_on(failure, self.endpoint)}{status}: {said}"
+        return ProviderError(told, failure.status, usage)
 
 
 def _with_tools(reply: ModelReply, request: ModelRequest) -> ModelReply:

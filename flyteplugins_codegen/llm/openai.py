@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress
+from flyteplugins_codegen.llm.estimates import usage_of_broken
 from flyteplugins_codegen.llm.hosted import Body, SilentEndError
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
@@ -19,6 +20,7 @@ from flyteplugins_codegen.llm.wire import (
     dig_text,
     failure_of,
     parse_object,
+    read_streamed,
     with_schema_in_prompt,
 )
 from flyteplugins_codegen.models.conversation import Message, ToolCall, Usage
@@ -85,12 +87,13 @@ class ChatCompletions:
 
     def gather(self, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """See `Dialect`."""
-        _raise_error(events)
         choices = [dig(event, "choices", 0) for event in events]
+        deltas = [dig(choice, "delta") for choice in choices]
+        broken = usage_of_broken(Usage(), "".join(map(_said, deltas))) if events else None
+        _raise_error(events, broken)
         reasons = [dig_text(choice, "finish_reason") for choice in choices if dig_text(choice, "finish_reason")]
         if not reasons:
-            raise SilentEndError
-        deltas = [dig(choice, "delta") for choice in choices]
+            raise SilentEndError(usage=broken)
         message = {
             "content": "".join(dig_text(delta, "content") for delta in deltas),
             "refusal": "".join(dig_text(delta, "refusal") for delta in deltas),
@@ -173,7 +176,11 @@ async def post_by_path(path: str, endpoint: Endpoint, body: Body, timeout_s: flo
         try:
             # By path, so that a parameter which only this server knows passes. Besides, the first touch of
             # `client.chat` imports the types of the whole API, which takes 0.15 s.
-            return await client.post(path, cast_to=str, body=body)
+            if not body.get("stream"):
+                return await client.post(path, cast_to=str, body=body)
+            kind = openai.AsyncStream[str]
+            streamed = await client.post(path, cast_to=str, body=body, stream=True, stream_cls=kind)
+            return await read_streamed(streamed.response)
         except openai.APIError as error:
             return failure_of(error, _code_of)
 
@@ -198,10 +205,15 @@ def _code_of(body: Any) -> str:
     return dig_text(body, "code") or dig_text(body, "error", "code") or dig_text(body, "type")
 
 
-def _raise_error(events: Sequence[dict[str, Any]]) -> None:
+def _said(delta: Any) -> str:
+    pieces = [dig(piece, "function", "arguments") for piece in dig(delta, "tool_calls") or []]
+    return "".join([dig_text(delta, "content"), dig_text(delta, "refusal"), *map(_piece, pieces)])
+
+
+def _raise_error(events: Sequence[dict[str, Any]], broken: Usage | None) -> None:
     """What came before an error is no answer. The same request is made again where the error may pass."""
     for event in events:
         if event.get("error"):
             kinds = {dig_text(event, "error", "type"), dig_text(event, "error", "code")}
-            kind = SilentEndError if kinds & _PASSING_ERRORS else ValueError
-            raise kind(dig_text(event, "error", "message") or str(event["error"]))
+            told = dig_text(event, "error", "message") or str(event["error"])
+            raise SilentEndError(told, broken) if kinds & _PASSING_ERRORS else ValueError(told)

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from flyteplugins_codegen.llm.endpoint import Endpoint
+from flyteplugins_codegen.llm.estimates import usage_of_broken
 from flyteplugins_codegen.llm.hosted import Body, SilentEndError
 from flyteplugins_codegen.llm.openai import plain_message, post_by_path
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
@@ -75,7 +76,8 @@ class Responses:
         for event in events:
             if event.get("type") in _ENDS and isinstance(event.get("response"), dict):
                 return dict(event["response"])
-        raise SilentEndError
+        said = "".join(dig_text(event, "delta") for event in events)
+        raise SilentEndError(usage=usage_of_broken(Usage(), said) if events else None)
 
     def is_elsewhere(self, failure: CallFailure) -> bool:
         """See `Dialect`: of most servers but OpenAI's own there is no such path."""

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.conversation import Usage
 
 T = TypeVar("T")
 
@@ -19,12 +20,16 @@ _FINAL_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
 class CallFailure(Value):
-    """A call that brought no reply. `status` is None when no answer came; `code` is the provider's word for it."""
+    """A call that brought no reply. `status` is None when no answer came; `code` is the provider's word for it.
+
+    `usage` is what a reply that broke off took, None where none had begun.
+    """
 
     status: int | None
     message: str
     code: str = ""
     retry_after_s: float | None = None
+    usage: Usage | None = None
 
     @property
     def is_transient(self) -> bool:

@@ -83,6 +83,22 @@ def failure_of(error: Exception, code_of: Callable[[Any], str]) -> CallFailure:
     )
 
 
+async def read_streamed(response: Any) -> str | CallFailure:
+    """The text of a streamed answer. Of a stream that breaks off it is what came by then: that was paid for."""
+    text = ""
+    try:
+        async for part in response.aiter_text():
+            text += part
+    except Exception as error:  # noqa: BLE001 - the transport's own errors, which the clients wrap elsewhere only
+        return text if is_stream(text) else CallFailure(status=None, message=_innermost(error))
+    return text
+
+
+def is_stream(text: str) -> bool:
+    """Whether the text is one of events (Server-Sent Events), and no plain answer."""
+    return text.lstrip("\ufeff\r\n :").startswith(("data:", "event:"))
+
+
 def _innermost(error: BaseException) -> str:
     """The first cause's own words: a client says "Connection error." and keeps "Connection refused" underneath."""
     while error.__cause__ is not None:

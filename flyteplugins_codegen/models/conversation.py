@@ -75,13 +75,17 @@ class Message(Sparse):
 
 
 class Usage(Value):
-    """Tokens of one or more calls. `input_tokens` includes those read from the provider's cache and written to it."""
+    """Tokens of one or more calls. `input_tokens` includes those read from the provider's cache and written to it.
+
+    `estimated_tokens` of all in and out nobody has told: those of replies that broke off before their end.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
     reasoning_tokens: int = 0
     cache_write_tokens: int = 0
+    estimated_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         """The sum, field by field."""
@@ -91,6 +95,7 @@ class Usage(Value):
             cached_tokens=self.cached_tokens + other.cached_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            estimated_tokens=self.estimated_tokens + other.estimated_tokens,
         )
 
 

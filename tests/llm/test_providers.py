@@ -20,7 +20,9 @@ from flyteplugins_codegen.errors import (
     TruncatedReplyError,
 )
 from flyteplugins_codegen.llm.ask import ask
+from flyteplugins_codegen.llm.budgeted import Account, BudgetedModel
 from flyteplugins_codegen.llm.replies import SolutionReply
+from flyteplugins_codegen.models.budget import Budget, Spending
 from flyteplugins_codegen.models.conversation import Message, Usage
 
 RIGHT = {"description": "counts", "approach": "loop", "code": "print(1)", "packages": [], "system_packages": []}
@@ -375,6 +377,47 @@ async def test_a_reply_that_ends_in_silence_is_never_taken_for_a_whole_one(serve
     else:
         with pytest.raises(ProviderError, match="check that api_base"):
             await open_at(server.url).complete(solution_request())
+
+
+STREAMED = [name for name in sorted(DIALECTS) if name.endswith("streamed")]
+BROKEN = Reply({**RIGHT, "code": "print(1)\n" * 200}, input_tokens=1_000, output_tokens=600)
+
+
+@pytest.mark.parametrize("provider", STREAMED)
+@pytest.mark.parametrize("fault", [SilentEnd, Cut])
+async def test_a_stream_that_breaks_off_is_counted_with_the_reply_that_comes_after_it(
+    serve, open_at, solution_request, provider, fault
+):
+    whole = (await open_at(serve(RIGHT).url).complete(solution_request())).usage
+    usage = (await open_at(serve(fault(BROKEN), RIGHT).url).complete(solution_request())).usage
+    told, lost = usage.input_tokens - whole.input_tokens, usage.output_tokens - whole.output_tokens
+    assert whole.estimated_tokens == 0
+    assert 100 < lost < 400, "half of its 450 tokens"
+    if provider.startswith("anthropic"):
+        assert (told, usage.estimated_tokens) == (1_000, lost - 1), "which is told at its beginning"
+    else:
+        assert 200 <= told < 300, "which is told at its end alone"
+        assert usage.estimated_tokens == told + lost
+
+
+@pytest.mark.parametrize("provider", STREAMED)
+async def test_streams_that_break_off_each_time_are_counted_by_the_error_and_the_budget(
+    serve, open_at, solution_request
+):
+    server, account = serve(Cut(BROKEN), repeat_last=True), Account(Budget())
+    with pytest.raises(ProviderError) as failure:
+        await ask(BudgetedModel(open_at(server.url), account), solution_request(), SolutionReply)
+    usage = failure.value.usage
+    assert usage.output_tokens > 100 * len(server.calls)
+    assert [call.usage for call in failure.value.calls] == [usage]
+    assert account.spent == Spending(calls=1, tokens=usage.input_tokens + usage.output_tokens, cost_usd=None)
+
+
+async def test_what_never_began_is_not_counted(serve, open_at, solution_request):
+    with pytest.raises(ProviderError) as failure:
+        await ask(open_at(serve(Reset(), repeat_last=True).url), solution_request(), SolutionReply)
+    assert failure.value.usage == Usage()
+    assert failure.value.calls == ()
 
 
 async def test_a_stream_that_is_asked_for_and_not_sent_is_read_all_the_same(serve, open_at, solution_request):

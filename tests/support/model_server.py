@@ -92,14 +92,14 @@ class Drip:
 class Cut:
     """Half of a right reply, then the end of the connection."""
 
-    content: dict[str, Any] | str
+    content: dict[str, Any] | str | Reply
 
 
 @dataclasses.dataclass(frozen=True)
 class SilentEnd:
     """The first half of a right reply, as if it were all of it."""
 
-    content: dict[str, Any] | str
+    content: dict[str, Any] | str | Reply
 
 
 @dataclasses.dataclass(frozen=True)
@@ -275,7 +275,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif isinstance(item, HttpError):
             self._send(item.status, _error_body(call, item), headers=item.headers)
         elif isinstance(item, SilentEnd):
-            text = render_answer(call, Reply(item.content))
+            text = render_answer(call, _as_reply(item.content))
             self._send(200, text[: len(text) // 2])
         elif isinstance(item, RawBody):
             self._send(item.status, item.body, content_type=item.content_type)
@@ -293,7 +293,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.close()
             self.connection.close()
         else:
-            body = render_answer(call, Reply(item.content)).encode()
+            body = render_answer(call, _as_reply(item.content)).encode()
             self.wfile.write(self._head(200, "application/json", len(body), {}))
             self._send_slowly(body, item) if isinstance(item, Drip) else self.wfile.write(body[: len(body) // 2])
 
@@ -321,6 +321,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name is the base class's
         """Tests read `calls` instead."""
+
+
+def _as_reply(content: dict[str, Any] | str | Reply) -> Reply:
+    return content if isinstance(content, Reply) else Reply(content)
 
 
 def _is_anthropic(call: SeenCall) -> bool:
