@@ -7,13 +7,15 @@ gives back something else, is told once by a warning, and the run goes on withou
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import json
 import logging
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,6 +23,7 @@ from pydantic import BaseModel
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _log = logging.getLogger(__name__)
+_TELL: ContextVar[Callable[[str, Path], object]] = ContextVar("tell_of_kept_entries")
 
 
 def cache_dir() -> Path:
@@ -101,6 +104,22 @@ class ContentStore:
             self.put(kind, key, value)
         except OSError as error:
             _tell_unkept(kind, self.root, error.strerror or type(error).__name__)
+        else:
+            _TELL.get(_tell_nobody)(kind, self.path(kind, key))
+
+
+@contextlib.contextmanager
+def telling_of_kept(tell: Callable[[str, Path], object]) -> Iterator[None]:
+    """Call `tell` with kind and file of every entry kept in here, by this thread and the tasks that it starts."""
+    token = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(token)
+
+
+def _tell_nobody(_kind: str, _path: Path) -> None:
+    """Where nobody asked to be told."""
 
 
 @functools.cache

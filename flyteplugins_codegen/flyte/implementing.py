@@ -12,6 +12,7 @@ from flytekit import task
 
 from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.flyte.caching import cached_by_code
+from flyteplugins_codegen.flyte.checkpoints import keeping_replies
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.stage_pods import BESIDE
@@ -31,6 +32,7 @@ class Implemented(NamedTuple):
 @launchable
 @task(cache=cached_by_code("llm", "sandbox", "source", "toolkit"), secret_requests=model_secrets(), **BESIDE)
 @readable_errors
+@keeping_replies
 def implement_task(
     definition: str,
     configs: list[dict] | None = None,

@@ -15,6 +15,7 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.errors import DataError, NotSuccessfulError
 from flyteplugins_codegen.flyte.caching import cached_by_code, local_salt
+from flyteplugins_codegen.flyte.checkpoints import keeping_replies
 from flyteplugins_codegen.flyte.leaving import folder_for, upload
 from flyteplugins_codegen.flyte.readable import checked, logger, readable_errors
 from flyteplugins_codegen.flyte.refresh_leaving import leave
@@ -134,6 +135,7 @@ def examine_data(  # noqa: PLR0913 - a command line is flat
     **own_settings("work_as_agent"),
 )
 @readable_errors
+@keeping_replies
 def renew_solution(state: RefreshState, data: dict[str, FlyteFile], key: str) -> Renewed:
     """Repair or regenerate by the loop that made the solution, then run old and new side by side."""
     logger.debug("renewing %s", key)

@@ -13,6 +13,7 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.flyte import tasks
 from flyteplugins_codegen.flyte.caching import cached_by_code
+from flyteplugins_codegen.flyte.checkpoints import keeping_replies
 from flyteplugins_codegen.flyte.drafting import draft_another, draft_fresh
 from flyteplugins_codegen.flyte.judging import without_strength
 from flyteplugins_codegen.flyte.launching import launchable
@@ -37,6 +38,7 @@ class CandidateDraft(Value):
 
 @task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets(), **own_settings("write_solution"))
 @readable_errors
+@keeping_replies
 def write_another(place: int, others: int, state: RunState) -> CandidateDraft:
     """Ask the model for one of `others` first solutions more, none of which knows of another."""
     return _kept(draft_another(state, place, others))
@@ -45,6 +47,7 @@ def write_another(place: int, others: int, state: RunState) -> CandidateDraft:
 @launchable
 @task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets(), **own_settings("draft_anew"))
 @readable_errors
+@keeping_replies
 def draft_anew(place: int, state: RunState, samples: dict[str, FlyteFile]) -> CandidateDraft:
     """Ask the model for another solution, with what was learnt from those that failed.
 

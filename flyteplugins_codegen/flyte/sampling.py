@@ -19,6 +19,7 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.problems.loading import load_problems
 from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, write_samples
 from flyteplugins_codegen.flyte.caching import Salt, cached_by_code, local_salt
+from flyteplugins_codegen.flyte.checkpoints import keeping_replies
 from flyteplugins_codegen.flyte.evaluating import evaluate
 from flyteplugins_codegen.flyte.evaluation_values import Evaluated, problem_path
 from flyteplugins_codegen.flyte.launching import launchable
@@ -120,6 +121,7 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
     **BESIDE,
 )
 @readable_errors
+@keeping_replies
 def sample_chunk(
     chunk: Chunk, problems: FlyteFile, sampling: Sampling, budget: Budget, before: list[Spending]
 ) -> Sampled:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from flytekit import task
 
 from flyteplugins_codegen.flyte.caching import cached_by_code
+from flyteplugins_codegen.flyte.checkpoints import keeping_replies
 from flyteplugins_codegen.flyte.judging import measure
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.readable import readable_errors
@@ -35,6 +36,7 @@ def measure_strength(state: RunState) -> RunState:
     **own_settings("strengthen_tests"),
 )
 @readable_errors
+@keeping_replies
 def strengthen_tests(state: RunState) -> Repaired:
     """Ask the model for tests that tell the candidate from the mutants that survived.
 

@@ -16,6 +16,7 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.errors import CodegenError, NotSuccessfulError, SettingsError
 from flyteplugins_codegen.flyte.caching import cached_by_code
+from flyteplugins_codegen.flyte.checkpoints import keeping_replies
 from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.judging import judge
 from flyteplugins_codegen.flyte.launching import launchable
@@ -106,6 +107,7 @@ def extract_context(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
 @launchable
 @task(cache=cached_by_code("data", "llm", "sandbox"), secret_requests=model_secrets(), **own_settings("infer_schemas"))
 @readable_errors
+@keeping_replies
 def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInferred:
     """Infer a schema for every sample that has columns, read the constraints, and hold the samples against them.
 
@@ -122,6 +124,7 @@ def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInfe
 @launchable
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("write_solution"))
 @readable_errors
+@keeping_replies
 def write_solution(state: RunState) -> SolutionWritten:
     """Ask the model for plan, script and packages.
 
@@ -136,6 +139,7 @@ def write_solution(state: RunState) -> SolutionWritten:
 @launchable
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("write_tests"))
 @readable_errors
+@keeping_replies
 def write_tests(state: RunState) -> TestsWritten:
     """Ask the model for tests, from the request and the data alone.
 
@@ -180,6 +184,7 @@ def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
 @launchable
 @task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("repair"))
 @readable_errors
+@keeping_replies
 def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Ask the model for the cause and the change.
 
@@ -198,6 +203,7 @@ def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     **own_settings("work_as_agent"),
 )
 @readable_errors
+@keeping_replies
 def work_as_agent(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Have the model work by tools until it submits a candidate; what it runs, it runs in this pod's sandbox.
 

@@ -7,7 +7,9 @@ from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest
 from flyteplugins_codegen.models.settings import CacheMode
 from flyteplugins_codegen.store import ContentStore, digest
 
-_KIND, _CLAIMS = "replies", "asking"
+REPLIES = "replies"
+"""The kind of their entries in the store."""
+_CLAIMS = "asking"
 
 
 class RememberedModel:
@@ -42,13 +44,13 @@ class RememberedModel:
             return self._find(key) or await self._ask(key, _sooner(request, waited_s))
 
     def _find(self, key: str) -> ModelReply | None:
-        found = self._store.get(_KIND, key, ModelReply)
+        found = self._store.get(REPLIES, key, ModelReply)
         return found and found.model_copy(update={"is_reused": True})
 
     async def _ask(self, key: str, request: ModelRequest) -> ModelReply:
         reply = await self._model.complete(request)
         # Before anybody sees it: it is paid for.
-        self._store.keep(_KIND, key, reply)
+        self._store.keep(REPLIES, key, reply)
         return reply
 
     def _key(self, request: ModelRequest) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from flytekit.core.context_manager import ExecutionState, FlyteContextManager
+from flytekit.core.checkpointer import SyncCheckpoint
+from flytekit.core.context_manager import ExecutionParameters, ExecutionState, FlyteContextManager
 from flytekit.exceptions.user import FlyteRecoverableException
 from pydantic import ValidationError
 
@@ -18,7 +20,11 @@ from flyteplugins_codegen.errors import (
     ProviderError,
     SandboxError,
 )
+from flyteplugins_codegen.flyte.checkpoints import keeping_replies
 from flyteplugins_codegen.flyte.readable import readable_errors
+from flyteplugins_codegen.llm.journal import REPLIES
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.store import ContentStore
 
 
 def raised_in_a_pod(error: CodegenError) -> BaseException:
@@ -33,6 +39,28 @@ def raised_in_a_pod(error: CodegenError) -> BaseException:
     with in_a_pod, pytest.raises((CodegenError, FlyteRecoverableException)) as caught:
         fail()
     return caught.value
+
+
+def test_a_store_that_takes_no_checkpoint_costs_a_warning_and_not_the_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither what the earlier try left can be read, nor this one's reply written: there is a file in its place."""
+    (tmp_path / "there").touch()
+    context = FlyteContextManager.current_context()
+    params = ExecutionParameters.new_builder(context.user_space_params)
+    params.checkpoint = SyncCheckpoint(str(tmp_path / "there"), str(tmp_path / "nowhere"))
+    state = context.new_execution_state().with_params(
+        mode=ExecutionState.Mode.TASK_EXECUTION, user_space_params=params.build()
+    )
+
+    @keeping_replies
+    def ask() -> str:
+        ContentStore(tmp_path / "disk").keep(REPLIES, "0" * 64, Settings(model="openai/any"))
+        return "answer"
+
+    with FlyteContextManager.with_context(context.with_execution_state(state)):
+        assert ask() == "answer"
+    assert "a reply could not be kept for another try" in caplog.text
 
 
 @pytest.mark.parametrize("kind", [ProviderError, IndexUnavailableError, SandboxError])

@@ -34,7 +34,7 @@ BEFORE = ["configure", "prepare", "take_stages", "extract_context", "infer_schem
 JUDGING = ["build_environment", "run_tests", "advance"]
 AFTER = ["measure_strength", "advance", "finish"]
 KEPT = {"extract_context", "infer_schemas", "write_solution", "write_tests", "run_tests", "measure_strength"}
-LOST_WHEN_DONE = {"extract_context", "build_environment", "finish"}
+LOST_WHEN_DONE = {"extract_context", "write_solution", "write_tests", "build_environment", "finish"}
 REFUSAL = HttpError(403)
 NEEDS_SIX = {**job.solution(0), "code": f"__import__('si' + 'x')\n{job.code(0)}"}
 

@@ -54,6 +54,16 @@ class Pod:
     template: TaskTemplate
 
 
+@dataclass(frozen=True)
+class Start:
+    """What every try of a node has alike."""
+
+    node: Node
+    template: TaskTemplate
+    given: Literals
+    variables: Mapping[str, str]
+
+
 @dataclass(kw_only=True)
 class Walk:
     """One execution: what is registered, the store, and the pods in the order in which they were started."""
@@ -138,29 +148,29 @@ class Walk:
         if key is not None and key in self.catalog:
             return self.catalog[key]
         retries = node.metadata.retries.retries or template.metadata.retries.retries
-        left = self._try_pods(node, template, given, variables or {}, retries)
+        left = self._try_pods(Start(node, template, given, variables or {}), retries)
         if key is not None:
             self.catalog[key] = left
         return left
 
-    def _try_pods(
-        self, node: Node, template: TaskTemplate, given: Literals, variables: Mapping[str, str], retries: int
-    ) -> Literals:
+    def _try_pods(self, start: Start, retries: int, earlier: str = '""') -> Literals:
+        """What the first pod leaves that is not lost; `earlier` is the checkpoint of the one before."""
+        self.pods.append(Pod(task=short_name(start.template), node=start.node, template=start.template))
+        store = self.folder / f"{len(self.pods):03}-{short_name(start.template)}"
         try:
-            return self._run_pod(node, template, given, variables)
+            return self._run_pod(start, store, earlier)
         except NodeFailedError as error:
             if not (error.is_recoverable and retries):
                 raise
-        return self._try_pods(node, template, given, variables, retries - 1)
+        return self._try_pods(start, retries - 1, str(store / "checkpoint"))
 
-    def _run_pod(self, node: Node, template: TaskTemplate, given: Literals, variables: Mapping[str, str]) -> Literals:
-        self.pods.append(Pod(task=short_name(template), node=node, template=template))
-        store = self.folder / f"{len(self.pods):03}-{short_name(template)}"
+    def _run_pod(self, start: Start, store: Path, earlier: str) -> Literals:
+        template = start.template
         (store / "raw").mkdir(parents=True)
-        write(store / "inputs.pb", LiteralMap(literals=given))
+        write(store / "inputs.pb", LiteralMap(literals=start.given))
         environment = {variable.key: variable.value for variable in template.container.env}
-        environment |= {"FLYTE_CODEGEN_CACHE": str(store / "disk"), **variables}
-        status, said = self.start_pod(command_of(template, store), environment)
+        environment |= {"FLYTE_CODEGEN_CACHE": str(store / "disk"), **start.variables}
+        status, said = self.start_pod(command_of(template, store, earlier), environment)
         if (store / "error.pb").exists():
             error = ErrorDocument.FromString((store / "error.pb").read_bytes()).error
             raise NodeFailedError(error.message, is_recoverable=error.kind == type(error).RECOVERABLE)
@@ -205,14 +215,14 @@ def hashed(literal: Literal) -> Literal:
     return made
 
 
-def command_of(template: TaskTemplate, store: Path) -> list[str]:
+def command_of(template: TaskTemplate, store: Path, earlier: str) -> list[str]:
     """The container's command line with its templates filled in."""
     values = {
         "{{.input}}": str(store / "inputs.pb"),
         "{{.outputPrefix}}": str(store),
         "{{.rawOutputDataPrefix}}": str(store / "raw"),
         "{{.checkpointOutputPrefix}}": str(store / "checkpoint"),
-        "{{.prevCheckpointPrefix}}": '""',
+        "{{.prevCheckpointPrefix}}": earlier,
     }
     return [values.get(part, part) for part in (*template.container.command, *template.container.args)]
 
