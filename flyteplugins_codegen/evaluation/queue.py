@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
@@ -16,9 +17,10 @@ _MOST_TOGETHER_BYTES: Final = 1 << 20
 
 
 class Queue:
-    """A source of trials for these candidates, up to `together` of them in one.
+    """A source of trials for these candidates: `MOST_TOGETHER` of them in one, and fewer as they come to an end.
 
-    `told` hears of each verdict, once, be it known or new.
+    There are at most `count` of them; None where nobody knows. What is left is dealt out so that none of the `workers`
+    waits long for another's last trial. `told` hears of each verdict, once, be it known or new.
     """
 
     def __init__(
@@ -27,10 +29,11 @@ class Queue:
         journals: Journals,
         told: Callable[[Candidate, Verdict], None],
         *,
-        together: int,
+        count: int | None,
+        workers: int,
     ) -> None:
         self._candidates, self._journals, self._told = candidates, journals, told
-        self._most = together
+        self._left, self._workers = sys.maxsize if count is None else count, workers
         self._next: Candidate | None = None
         self._trials: list[Trial] = []
 
@@ -51,7 +54,8 @@ class Queue:
 
     def _together(self) -> list[Candidate]:
         found: list[Candidate] = []
-        while len(found) < self._most and (candidate := self._unknown()) is not None:
+        most = max(1, min(MOST_TOGETHER, self._left // self._workers))
+        while len(found) < most and (candidate := self._unknown()) is not None:
             if found and not _fit([*found, candidate]):
                 self._next = candidate
                 break
@@ -65,6 +69,7 @@ class Queue:
             candidate = next(self._candidates, None)
             if candidate is None:
                 return None
+            self._left -= 1
             verdict = self._journals.get(candidate.key) or ways.begin(candidate)
             if verdict is not None:
                 self._told(candidate, verdict)

@@ -18,7 +18,7 @@ from flyteplugins_codegen.evaluation.judging.trials import Candidate, Verdict
 from flyteplugins_codegen.evaluation.keys import candidate_key, problem_key
 from flyteplugins_codegen.evaluation.merging import program_of
 from flyteplugins_codegen.evaluation.progress import Progress, open_progress
-from flyteplugins_codegen.evaluation.queue import MOST_TOGETHER, Queue
+from flyteplugins_codegen.evaluation.queue import Queue
 from flyteplugins_codegen.evaluation.request import Request
 from flyteplugins_codegen.evaluation.samples.loading import Samples
 from flyteplugins_codegen.evaluation.sandboxes import OpenedSandboxes, packages_of
@@ -38,7 +38,7 @@ def run(request: Request, samples: Iterable[Sample], stop: Event) -> Evaluation:
         progress = stack.enter_context(open_progress())
 
         def run_all(journals: Journals, count: int | None, candidates: Iterator[Candidate], told: Tell) -> None:
-            queue = Queue(candidates, journals, told, together=_together(count, request.workers))
+            queue = Queue(candidates, journals, told, count=count, workers=request.workers)
             run_trials(sandboxes, queue, workers=request.workers, stop=stop)
 
         plan = _plan(request, packages.requirements)
@@ -52,11 +52,6 @@ def run(request: Request, samples: Iterable[Sample], stop: Event) -> Evaluation:
         drawing = _Drawing(plan, calibrations, samples, progress)
         run_all(of_samples, count, drawing.candidates(), drawing.tell)
         return _summary(request, drawing, calibrations)
-
-
-def _together(count: int | None, workers: int) -> int:
-    """How many share a sandbox at most; of few, so few that every worker has its part."""
-    return MOST_TOGETHER if count is None else max(1, min(MOST_TOGETHER, count // (2 * workers)))
 
 
 def _noting(progress: Progress, run_all: RunAll) -> RunAll:
