@@ -18,6 +18,7 @@ from flyteplugins_codegen.errors import CodegenError, NotSuccessfulError, Settin
 from flyteplugins_codegen.flyte.caching import cached_by_code
 from flyteplugins_codegen.flyte.checkpoints import keeping_replies
 from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
+from flyteplugins_codegen.flyte.imaging import show_image
 from flyteplugins_codegen.flyte.judging import judge
 from flyteplugins_codegen.flyte.launching import launchable
 from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
@@ -154,16 +155,18 @@ def write_tests(state: RunState) -> TestsWritten:
 # Not in Flyte's cache: that would keep a build that failed, after the package is there and under another index.
 # `resolve` remembers locks by index settings, and never a failure: doing this anew takes milliseconds on this machine.
 @launchable
-@task(**own_settings("build_environment"))
+@task(enable_deck=True, deck_fields=(), **own_settings("build_environment"))
 @readable_errors
 def build_environment(state: RunState) -> RunState:
-    """Resolve what the next candidate needs.
+    """Resolve what the next candidate needs; the Deck has the build log of its image, where one is built.
 
     Args:
         state: the run as the stage before left it, as JSON or a file of it
     """
     run = state.run
-    return state.with_run(build.build_environment(run)) if isinstance(next_action(run), BuildEnvironment) else state
+    if not isinstance(next_action(run), BuildEnvironment):
+        return state
+    return state.with_run(build.build_environment(run, show_image))
 
 
 @launchable

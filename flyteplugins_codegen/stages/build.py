@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from flyteplugins_codegen.environment.layers import install
@@ -11,6 +11,7 @@ from flyteplugins_codegen.environment.packages import requirements_of
 from flyteplugins_codegen.environment.system import missing_system_packages
 from flyteplugins_codegen.errors import PackageError, SettingsError
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
+from flyteplugins_codegen.models.image import BuiltImage
 from flyteplugins_codegen.models.report import Cause, TestReport
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
@@ -21,10 +22,11 @@ from flyteplugins_codegen.stages.lineage import pending_attempt
 from flyteplugins_codegen.stages.progress import stage
 
 
-def build_environment(run: Run) -> Run:
+def build_environment(run: Run, tell_image: Callable[[BuiltImage], object] | None = None) -> Run:
     """Resolve the candidate's packages and third-party imports, and install them beside the test runner's own.
 
-    A package that is unknown, forbidden or in conflict fails the candidate, and is told in its report.
+    A package that is unknown, forbidden or in conflict fails the candidate, and is told in its report. `tell_image`
+    hears of the environment's image where that is built here.
 
     Raises:
         IndexUnavailableError: the index, the disk or uv failed; the candidate is not to blame.
@@ -37,12 +39,14 @@ def build_environment(run: Run) -> Run:
         try:
             lock = _resolved(run, attempt)
             install_for_tests(lock)
-            _try_image(run, lock)
+            image = _try_image(run, lock)
         except PackageError as error:
             _blame_settings(run, error)
             note.detail = f"no such environment: {error.package or 'conflict'}"
             cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
             return with_changed(run, attempt.number, report=TestReport(build_cause=cause), cause=cause)
+        if image is not None and tell_image is not None:
+            tell_image(image)
         note.detail = _told(lock)
         return with_changed(run, attempt.number, environment=lock)
 
@@ -53,10 +57,11 @@ def _blame_settings(run: Run, error: PackageError) -> None:
         raise SettingsError(f"base_packages: {error}") from error
 
 
-def _try_image(run: Run, lock: EnvironmentLock) -> None:
-    """Build the environment's image where that is asked for. Raises PackageError for what only an image can tell."""
-    if run.settings.image_config is not None and run.settings.image_config.build_while_generating:
-        build_environment_image(run.settings, lock)
+def _try_image(run: Run, lock: EnvironmentLock) -> BuiltImage | None:
+    """The environment's image where that is asked for. Raises PackageError for what only an image can tell."""
+    config = run.settings.image_config
+    is_asked_for = config is not None and config.build_while_generating
+    return build_environment_image(run.settings, lock) if is_asked_for else None
 
 
 def _resolved(run: Run, attempt: Attempt) -> EnvironmentLock:

@@ -20,6 +20,7 @@ from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult, ImageConfig
 from flyteplugins_codegen.environment.containers import image_name
 from flyteplugins_codegen.errors import ImageBuildError
 from flyteplugins_codegen.flyte.imaging import build_image
+from flyteplugins_codegen.flyte.workflow import generate as generate_in_flyte
 from flyteplugins_codegen.models.image import BuiltImage
 
 WRONG = "libnosuchthing7"
@@ -134,4 +135,27 @@ def test_the_task_leaves_the_build_log_in_its_deck(
     assert isinstance(built, BuiltImage)
     page = html.unescape(shown["Image"])
     assert "host.example/x:2</h1>" in page
+    assert "built by flytekit&#x27;s builder" in page
+
+
+def test_an_image_that_is_built_while_generating_leaves_its_log_in_a_deck(
+    noting: Noting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = {}
+    monkeypatch.setenv("HOME", str(tmp_path))  # flytekit's cache lies in the home folder
+    monkeypatch.setattr("flyteplugins_codegen.flyte.imaging.Deck", shown.__setitem__)
+    with ModelServer({"SolutionReply": [job.solution()]}) as server:
+        generate_in_flyte(
+            prompt="count the rows while an image is built",
+            model="openai/any",
+            name="image-counter",
+            api_base=server.url,
+            samples={"table": str(job.write_table(tmp_path / "table.csv", rows=3))},
+            outputs=job.OUTPUTS,
+            image_config={"builder": "noting", "build_while_generating": True},
+            skip_tests=True,
+        )
+    assert len(noting.specs) == 1
+    page = html.unescape(shown["Image"])
+    assert "image-counter-environment" in page
     assert "built by flytekit&#x27;s builder" in page
