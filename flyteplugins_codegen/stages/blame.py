@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from flyteplugins_codegen.models.report import SAMPLES_CASE, TestReport
 from flyteplugins_codegen.models.run import Attempt, Blame, Run
 from flyteplugins_codegen.stages.lineage import lineage_of
 from flyteplugins_codegen.stages.signatures import signature_of
+
+_FLAWS_OF_TESTS: Final = ("broken_tests", "nothing_ran")
 
 
 class Suspicion(NamedTuple):
@@ -26,6 +28,9 @@ def suspect(run: Run, attempt: Attempt) -> Suspicion:
     failed = failed_beyond_blame(attempt.report)
     if failed:
         return Suspicion("solution", f"{failed} failed, which is right by definition")
+    flawed = flaw_of_tests(attempt.report)
+    if flawed:
+        return Suspicion("tests", f"whatever solution.py does, they fail: {flawed}")
     repaired = _repair_in_vain(lineage_of(run, attempt))
     if repaired is None or (attempt.report is not None and attempt.report.build_cause is not None):
         return Suspicion()
@@ -42,6 +47,13 @@ def failed_beyond_blame(report: TestReport | None) -> str:
     examples = [f"the user's {case}" for case in failed if case != SAMPLES_CASE]
     samples = ["the script on the samples" for case in failed if case == SAMPLES_CASE]
     return next(iter([*examples, *users, *samples]), "")
+
+
+def flaw_of_tests(report: TestReport | None) -> str:
+    """Why the generated tests fail for every solution: no Python, no test, nothing asserted; "" where they do not."""
+    causes = (suite.cause for suite in report.suites if suite.origin == "generated") if report else ()
+    found = (cause.told for cause in causes if cause and cause.is_certain and cause.kind in _FLAWS_OF_TESTS)
+    return next(found, "")
 
 
 def _repair_in_vain(lineage: tuple[Attempt, ...]) -> Attempt | None:

@@ -11,7 +11,7 @@ from flyteplugins_codegen.models.run import Attempt, Blame
 from flyteplugins_codegen.source.blocks import unfence
 from flyteplugins_codegen.source.edits import apply_edits
 from flyteplugins_codegen.source.test_functions import find_test_functions
-from flyteplugins_codegen.stages.blame import failed_beyond_blame
+from flyteplugins_codegen.stages.blame import failed_beyond_blame, flaw_of_tests
 
 
 def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
@@ -37,6 +37,9 @@ def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
     failed = failed_beyond_blame(attempt.report)
     if failed and changed_part(candidate, repaired) == "tests":
         raise ValueError(f"{failed} failed, which is right by definition: change solution.py, not the generated tests")
+    flawed = flaw_of_tests(attempt.report)
+    if flawed and not failed and repaired.tests == candidate.tests:
+        raise ValueError(f"whatever solution.py does, {flawed}: give test_code, or edits with error_type test_error")
     return repaired
 
 

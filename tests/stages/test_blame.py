@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from flyteplugins_codegen.llm.replies import RepairReply
 from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
 from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
@@ -13,6 +14,7 @@ from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.stages.actions import DropTests, FreshDrafts, Repair
 from flyteplugins_codegen.stages.attempts import carry_out
 from flyteplugins_codegen.stages.blame import suspect
+from flyteplugins_codegen.stages.changing import apply_repair
 from flyteplugins_codegen.stages.loop import next_action
 
 TESTS = """\
@@ -111,6 +113,22 @@ def test_where_what_is_right_by_definition_failed_no_test_is_to_blame_however_of
     blame, reason = suspect(run, run.attempts[-1])
     assert blame == "solution"
     assert named in reason
+
+
+FLAWED = Cause(kind="broken_tests", subject="test_solution.py", message="no test asserts anything", is_certain=True)
+
+
+@pytest.mark.parametrize("changed", ["solution", "tests"])
+def test_tests_that_fail_whatever_the_solution_does_are_to_blame_however_often(changed):
+    report = TestReport(runs=(OK,), suites=(SuiteReport(origin="generated", expected=("test_a",), cause=FLAWED),))
+    run = then(first(a_run(), report), report, blame=changed)
+    blame, reason = suspect(run, run.attempts[-1])
+    assert blame == "tests"
+    assert "no test asserts anything" in reason
+    only_code = RepairReply(cause="c", error_type="logic", code="y = 1\n")
+    with pytest.raises(ValueError, match="give test_code"):
+        apply_repair(run.attempts[-1], only_code)
+    assert apply_repair(run.attempts[-1], only_code.model_copy(update={"test_code": "def test_b(): ..."})).tests
 
 
 def test_after_two_repairs_of_one_candidate_comes_a_fresh_one_which_may_be_repaired_again():

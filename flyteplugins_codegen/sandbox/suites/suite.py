@@ -144,7 +144,8 @@ def flaw_before_running(job: SuiteJob) -> Cause | None:
     if flaw is not None:
         return Cause(kind="broken_tests", subject="test_solution.py", message=flaw.message, is_certain=True)
     if not job.expected:
-        return Cause(kind="nothing_ran", message="test_solution.py declares no test, no function named test_*")
+        message = "test_solution.py declares no test, no function named test_*"
+        return Cause(kind="nothing_ran", message=message, is_certain=True)
     return None
 
 
