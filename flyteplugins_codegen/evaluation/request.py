@@ -44,12 +44,9 @@ class Request:
             raise RequestError(f"judge={self.judge!r} is no way to judge; give one of {', '.join(get_args(Judge))}")
         if type(self.workers) is not int or self.workers < 1:
             raise RequestError(f"workers={self.workers!r} run nothing; give a whole number from 1, or None")
-        _check_problems(self.problems)
+        check_problems(self.problems)
         _check_limits(self.limits, "limits")
         for problem in self.problems:
-            check_entry_point(problem)
-            if problem.canonical_solution is None or not isinstance(problem.tests, CheckTests | AssertTests):
-                check_tests(problem)  # the canonical solution would tell of them too, and long tests take long to read
             if problem.limits is not None:
                 _check_limits(problem.limits, f"the limits of problem {problem.task_id!r}")
 
@@ -59,7 +56,8 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _check_problems(problems: Sequence[Problem]) -> None:
+def check_problems(problems: Sequence[Problem]) -> None:
+    """Raise RequestError for none, for two of one name, and for one that cannot be judged."""
     if not problems:
         raise RequestError("there are no problems to evaluate on; load some by load_problems(...)")
     seen = set[str]()
@@ -67,6 +65,9 @@ def _check_problems(problems: Sequence[Problem]) -> None:
         if problem.task_id in seen:
             raise RequestError(f"two problems have the task_id {problem.task_id!r}; give each a name of its own")
         seen.add(problem.task_id)
+        check_entry_point(problem)
+        if problem.canonical_solution is None or not isinstance(problem.tests, CheckTests | AssertTests):
+            check_tests(problem)  # the canonical solution would tell of them too, and long tests take long to read
 
 
 def _check_limits(limits: Limits, whose: str) -> None:

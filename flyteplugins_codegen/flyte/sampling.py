@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.problems.loading import load_problems
+from flyteplugins_codegen.evaluation.request import check_problems
 from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, write_samples
 from flyteplugins_codegen.flyte.caching import Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.checkpoints import keeping_replies
@@ -98,6 +99,7 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
         raise RequestError(f"{told}: n is from 1 to {MOST_TRIES}, and a chunk has one problem or more")
     path = problem_path(problems)
     found = load_problems(path)
+    check_problems(found)
     parts = [found[start : start + chunk_size] for start in range(0, len(found), chunk_size)]
     chunks = [
         Chunk(

@@ -76,3 +76,11 @@ def test_bad_input_is_told_before_a_model_is_asked(tmp_path: Path, more: dict[st
     with ModelServer({}) as server, pytest.raises(Exception, match=message):
         sampling.generate_and_evaluate(problems=str(problems), model="openai/any", api_base=server.url, **more)
     assert not server.calls
+
+
+def test_problems_that_cannot_be_judged_are_told_before_a_model_is_asked(tmp_path: Path) -> None:
+    problems = write_problems(tmp_path / "problems.jsonl")
+    problems.write_text(problems.read_text().replace("assert twice(2) == 4", "twice(2) == 4"))
+    with ModelServer({}) as server, pytest.raises(Exception, match="'Own/1': there is nothing in its tests that a sam"):
+        sampling.generate_and_evaluate(problems=str(problems), model="openai/any", api_base=server.url)
+    assert not server.calls
