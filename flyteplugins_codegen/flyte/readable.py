@@ -18,6 +18,8 @@ logger = logging.getLogger("flyteplugins_codegen.flyte")
 
 # What another try, perhaps on another node, can help. A cluster retries no other error of a task's own.
 _PASSING = (ProviderError, IndexUnavailableError, SandboxError)
+# A key, a model or a request that is refused is refused again, and each try takes a pod.
+_FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 413, 422})
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -40,11 +42,16 @@ def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
         except CodegenError as error:
             flytekit_logger.debug("%s", error, exc_info=True)
-            if isinstance(error, _PASSING) and not runs_locally():
+            if _may_pass(error) and not runs_locally():
                 raise FlyteRecoverableException(f"{type(error).__name__}: {error}") from None
             raise error.with_traceback(None) from None
 
     return call
+
+
+def _may_pass(error: CodegenError) -> bool:
+    is_final = isinstance(error, ProviderError) and error.status in _FINAL_STATUSES
+    return isinstance(error, _PASSING) and not is_final
 
 
 def checked(model: type[ModelT], /, **fields: Any) -> ModelT:

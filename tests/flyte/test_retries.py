@@ -70,9 +70,17 @@ def test_what_another_try_can_help_is_tried_again_on_a_cluster(kind: type[Codege
     assert f"{kind.__name__}: the server is busy" in str(raised)
 
 
-@pytest.mark.parametrize("kind", [PackageError, NotSuccessfulError])
-def test_what_no_other_try_can_help_fails_at_once(kind: type[CodegenError]) -> None:
-    assert type(raised_in_a_pod(kind("no such package"))) is kind
+@pytest.mark.parametrize(
+    "error",
+    [
+        PackageError("no such package"),
+        NotSuccessfulError("nothing passed"),
+        ProviderError("the key is refused", status=401),
+        ProviderError("there is no such model", status=404),
+    ],
+)
+def test_what_no_other_try_can_help_fails_at_once(error: CodegenError) -> None:
+    assert raised_in_a_pod(error) is error
 
 
 @pytest.mark.parametrize(

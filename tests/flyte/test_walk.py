@@ -35,7 +35,7 @@ JUDGING = ["build_environment", "run_tests", "advance"]
 AFTER = ["measure_strength", "advance", "finish"]
 KEPT = {"extract_context", "infer_schemas", "write_solution", "write_tests", "run_tests", "measure_strength"}
 LOST_WHEN_DONE = {"extract_context", "write_solution", "write_tests", "build_environment", "finish"}
-REFUSAL = HttpError(403)
+GATEWAYS_ERROR = HttpError(520)
 NEEDS_SIX = {**job.solution(0), "code": f"__import__('si' + 'x')\n{job.code(0)}"}
 
 
@@ -128,8 +128,12 @@ def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_executi
 def test_a_package_is_added_without_a_model_a_mistake_repaired_by_one_and_what_a_lost_pod_did_is_done_by_another(
     walk: Walk, tmp_path: Path
 ) -> None:
-    """Of each node that may be tried again the first pod is lost; the server refuses once. No answer is paid twice."""
-    script = {"SolutionReply": [NEEDS_SIX], "TestsReply": [job.TESTS], "RepairReply": [REFUSAL, job.repair(0, 1)]}
+    """Of each node that may be tried again the first pod is lost; a gateway fails once. No answer is paid twice."""
+    script = {
+        "SolutionReply": [NEEDS_SIX],
+        "TestsReply": [job.TESTS],
+        "RepairReply": [GATEWAYS_ERROR, job.repair(0, 1)],
+    }
     walk.start_pod = losing_first_tries(walk)
     with ModelServer(script) as server:
         result = generated(walk, server, tmp_path)
