@@ -170,7 +170,7 @@ def evaluate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     Args:
         problems: humaneval, or a file of problems; on a cluster its address, such as s3://bucket/problems.jsonl
         samples: JSON Lines of {task_id, completion} or {task_id, solution}
-        k: numbers of samples that pass@k is estimated for
+        k: numbers of samples that pass@k is estimated for, a JSON list such as [1, 10]
         before: results.jsonl of an earlier run, to hold this one against in the report
         save_to: where the folder goes; on a cluster an address such as s3://bucket/evaluation
         shards: how many nodes judge, 0 for as many as the samples ask for

@@ -90,12 +90,12 @@ def refresh(  # noqa: PLR0913 - a command line is flat
         solution: the folder of a saved solution, or a registered one as NAME (the newest), NAME@VERSION, or its id
         data: the fresh data, a JSON object of the names of file inputs and files; {kickoff:%Y-%m-%d} in an address
             such as s3://bucket/day={kickoff:%Y-%m-%d}/sales.csv stands for the time of the schedule
-        kickoff: the time that the addresses of data speak of, by default now
+        kickoff: the time that the addresses of data speak of; the default, the epoch, stands for now
         drift: drift that is no reason to change anything; none, minor, or any, by which only failures are
         tolerated: drifts that never matter, each a kind (range), a column, or both (range price)
         allowed_difference: share by which outputs of old and new solution may differ without a human, 0 to 1
-        approval: whether a human is asked before a new solution takes the place of the old one; never,
-            when outputs differ, always
+        approval: whether a human is asked before a new solution takes the place of the old one; "never", "always", or
+            "when outputs differ"
         approval_timeout_h: hours that the gate waits on a cluster
         model: the model that is asked, by default the one that made the solution
         api_key: NAME of the environment variable or secret that holds the key, never the key itself

@@ -194,7 +194,7 @@ def generate_and_evaluate(  # noqa: PLR0913 - a command line is flat: one option
         problems: humaneval, or a file of problems; on a cluster its address, such as s3://bucket/problems.jsonl
         model: openai/NAME, anthropic/NAME, a bare gpt-* or claude-* name, or replay:FILE for recorded replies
         n: samples of each problem
-        k: numbers of samples that pass@k is estimated for
+        k: numbers of samples that pass@k is estimated for, a JSON list such as [1, 10]
         chunk_size: problems that one node asks for
         at_once: calls that one node makes at a time
         api_key: NAME of the environment variable or secret that holds the key, never the key itself
