@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
+from zlib import compress
 
 import pytest
 from backends import open_backend
@@ -12,7 +14,8 @@ from forged_values import RIGHT, forgeries
 
 from flyteplugins_codegen.models.report import ValuesReport
 from flyteplugins_codegen.sandbox.contract import Limits, Sandbox
-from flyteplugins_codegen.sandbox.values.run import Pair, Pairs, ValuesJob, run_many, run_values
+from flyteplugins_codegen.sandbox.values.plain_data import write_call, write_value
+from flyteplugins_codegen.sandbox.values.run import CheckFunction, Pair, Pairs, ValuesJob, run_many, run_values
 
 LIMITS = Limits(wall_s=4, cpu_s=2, memory_mib=256, processes=64)
 MANY = tuple(Pair((number,), expected=2 * number) for number in range(60))
@@ -49,6 +52,26 @@ def test_a_value_is_told_before_the_next_call_can_change_it(sandbox: Sandbox) ->
     solution = "found = []\ndef f(x):\n    found.append(x)\n    return found\n"
     pairs = [Pair((number,), expected=list(range(number + 1))) for number in range(30)]
     assert failed(judged(sandbox, solution, *pairs)) == []
+
+
+def test_values_that_are_too_large_to_be_kept_together_are_told_all_the_same(sandbox: Sandbox) -> None:
+    pairs = [Pair((number,), expected=str(number) * 300_000) for number in range(9)]
+    assert failed(judged(sandbox, "def f(x):\n    return str(x) * 300_000\n", *pairs)) == []
+    wrong = "def f(x):\n    return str(x) * (300_000 - x // 7)\n"
+    assert failed(judged(sandbox, wrong, *pairs)) == ["pair 8", "pair 9"]
+
+
+def test_a_wrong_value_is_found_while_a_later_call_takes_long(sandbox: Sandbox) -> None:
+    """The last of the cases that a check holds a solution against, and the end of its time, are not waited for."""
+    solution = "import time\ndef f(x):\n    time.sleep(60 * (x == 5))\n    return x + x + (x == 3)\n"
+    lines = b"\n".join(line for n in range(8) for line in (write_call([n], {}, str), write_value(2 * n, str)))
+    check = f"import sys\ncheck = sys.modules['recorded'].Cases({b64encode(compress(lines))!r}, 'close', 0.0).check\n"
+    job = ValuesJob(solution=solution, entry_point="f", checks=CheckFunction(f"assert True\n{check}"), limits=LIMITS)
+    report = run_values(sandbox, job)
+    assert report.cause
+    assert report.cause.kind == "test_failed"
+    assert "input 4 of 8: expected 6" in report.cause.message
+    assert report.wall_s < LIMITS.wall_s
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ else:
 
 FEWEST, MOST = 8, 512  # told at once: few at first, as a wrong solution often fails soon
 MOST_BYTES = 1 << 18
-FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.08  # how often the judge looks at what slow calls have given so far
+FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.5  # when the judge looks at what slow calls have given so far: ever less often
 
 
 def calls_of(judge: Judge, number: int, cases: Iterable[Case]) -> Iterator[Call]:

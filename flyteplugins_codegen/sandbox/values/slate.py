@@ -36,6 +36,7 @@ class Slate:
 
     def take(self) -> list[bytes]:
         """The lines that have been written, as a whole, since the last that were taken."""
+        # A line that is being written ends here at the first byte of it that is not there yet, and so is left.
         end = self._memory.find(_EMPTY, self._read_to)
         *lines, _ = self._memory[self._read_to : end if end >= 0 else SIZE_BYTES].split(b"\n")
         self._read_to += sum(map(len, lines)) + len(lines)
