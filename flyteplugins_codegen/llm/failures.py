@@ -16,6 +16,7 @@ FAILURE_CHARS: Final = FAILURE_TOKENS * _CHARACTERS_A_TOKEN
 _STDERR_CHARS: Final = 800
 _LINE_CHARS: Final = 160
 _MOST_TRIED: Final = 4
+_LAUNCHER: Final = "launcher: "  # begins what our launcher says on the script's stderr
 _MARKS: Final = re.compile(r"\s+[~^]+$")
 _OWN_FILE: Final = re.compile(r'[/"](?:test_)?solution\.py"')
 
@@ -79,9 +80,16 @@ def _cause(where: str, cause: Cause) -> str:
 def _run(run: ScriptRun) -> str:
     where = "The script on the samples" if run.case == SAMPLES_CASE else f"The script on the user's {run.case}"
     text = _cause(where, run.cause) if run.cause else where
-    if run.stderr.strip() and run.cause and run.cause.kind in {"missing_output", "invalid_output"}:
-        text += f"\nIts stderr: {_shortened(run.stderr.strip(), _STDERR_CHARS)}"
+    if run.cause and run.cause.kind in {"missing_output", "invalid_output"}:
+        said = _without_cause(run.stderr.strip(), run.cause)
+        text += f"\nIts stderr: {_shortened(said, _STDERR_CHARS)}" if said else ""
     return text + _variables(run.variables)
+
+
+def _without_cause(stderr: str, cause: Cause) -> str:
+    """What the script said, without the launcher's own line, which the cause has."""
+    told = {f"{_LAUNCHER}{line}" for line in cause.message.splitlines()}
+    return "\n".join(line for line in stderr.splitlines() if line not in told).strip()
 
 
 def _suite(suite: SuiteReport, smallest: Collection[str]) -> str:

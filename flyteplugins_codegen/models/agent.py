@@ -17,6 +17,7 @@ class AgentSession(Value):
 
     `pending` are the results of the turn that submitted a candidate; that of `submit` is empty until it is judged.
     `tested` is the last candidate of which the agent saw everything pass. `silent_turns` in a row called no tool.
+    `has_declined`: its last reply was a refusal, after which nothing is asked any more.
     """
 
     messages: tuple[Message, ...] = ()
@@ -26,3 +27,4 @@ class AgentSession(Value):
     tested: Candidate | None = None
     turns: int = 0
     silent_turns: int = 0
+    has_declined: bool = False

@@ -66,7 +66,13 @@ def test_what_passed_is_not_told_and_what_failed_is_told_once():
     report = TestReport(
         runs=(
             ScriptRun(case="example 1", status="exited", exit_code=0),
-            ScriptRun(case="samples", status="exited", exit_code=0, stderr="warning: no rows", cause=cause),
+            ScriptRun(
+                case="samples",
+                status="exited",
+                exit_code=0,
+                stderr=f"warning: no rows\nlauncher: {cause.message}\n",
+                cause=cause,
+            ),
         )
     )
     assert describe_failure(report) == (

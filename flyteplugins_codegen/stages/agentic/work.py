@@ -71,7 +71,7 @@ async def work_as_agent(run: Run, samples: Mapping[str, Path], account: Account)
                 raise
             session, calls = done.session, (*calls, call)
             if done.submitted is not None:
-                note.detail = f"submitted after {session.turns} turns"
+                note.detail = f"submitted after {session.turns} turn{'s' if session.turns != 1 else ''}"
                 return Worked(run=_submitted(run, session, calls, done.submitted), calls=calls)
 
 
@@ -117,14 +117,17 @@ async def _turn(desk: Desk, session: AgentSession, account: Account) -> tuple[Do
     new = session.messages if session.turns == 0 else session.messages[-1:]
     call = call.model_copy(update={"messages": (*new, reply.message)})
     if reply.stop_reason in _DECLINED:
-        return Done(session.model_copy(update={"turns": session.turns + 1, "silent_turns": _SILENT_TURNS}), ""), call
+        return Done(session.model_copy(update={"turns": session.turns + 1, "has_declined": True}), ""), call
     done = await asyncio.to_thread(take_turn, desk, session, reply)
     return (done if done.submitted else Done(_private(desk, done.session), "")), call
 
 
 def _stop_reason(run: Run, session: AgentSession) -> str | None:
+    after = f"after {session.turns} turn{'s' if session.turns != 1 else ''}"
+    if session.has_declined:
+        return f"the model or a filter of its provider declined to go on, {after}"
     if session.silent_turns >= _SILENT_TURNS:
-        return f"the model called no tool any more, after {session.turns} turns"
+        return f"the model called no tool any more, {after}"
     if session.turns >= run.settings.max_turns:
         return f"max_turns={run.settings.max_turns} is spent"
     return None
