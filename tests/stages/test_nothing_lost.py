@@ -91,7 +91,7 @@ WAYS = {
     "in vain": Way(
         {"SolutionReply": [job.solution(0)], "RepairReply": [NOWHERE, NOWHERE, job.repair(0, 1)]},
         calls=4,
-        deaths=8,
+        deaths=4,
         at_once=1,
         settings=UNTESTED,
     ),
