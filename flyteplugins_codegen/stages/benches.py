@@ -1,8 +1,8 @@
 """Where candidates are judged: two sandboxes that stay open from one candidate of a run to the next.
 
-Suites run in forks of an interpreter that waits with pytest imported. It starts while the model is asked: before the
-first candidate for one that needs no packages of its own, and afterwards for the environment of the last, since most
-are repairs. A first candidate with packages runs cold, which is quicker for one.
+Suites, and mutants beside them, run in forks of an interpreter that waits with pytest imported. It starts while the
+model is asked: before the first candidate for one that needs no packages of its own, and afterwards for the environment
+of the last, since most are repairs. The script of the first runs cold, which is quicker for one.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class Benches:
         self._stack = ExitStack()
         self._needs: _Needs | None = None
         self._opened: tuple[Sandbox, Sandbox] | None = None
+        self._first: Candidate | None = None
         self._older: list[ExitStack] = []
         self._ahead = ThreadPoolExecutor(1, thread_name_prefix="benches")
         self._foreseen: Future[None] | None = None
@@ -91,15 +92,15 @@ class Benches:
         if self._foreseen is not None:
             wait([self._foreseen])
         with self._lock:
-            if self._opened is not None and needs == self._needs:
-                scripts, suites = self._opened
-                return Bench(_Warm(scripts), _Warm(suites), _limits_of(run))
-            scripts, suites = self._open(needs)
-            return Bench(scripts, suites, _limits_of(run))
+            opened = self._opened if needs == self._needs else None
+            scripts, suites = opened or self._open(needs)
+            self._first = self._first or candidate
+            return Bench(scripts if candidate == self._first else _Warm(scripts), _Warm(suites), _limits_of(run))
 
     def _open(self, needs: _Needs) -> tuple[Sandbox, Sandbox]:
         self._older.append(self._stack)
         self._stack = ExitStack()
+        self._first = None
         self._needs, self._opened = needs, _open_both(needs, self._stack)
         return self._opened
 

@@ -11,6 +11,7 @@ from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.flyte.workflow import generate
+from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages import benches
 
 PROMPT = "count the rows, by whichever way"
@@ -43,12 +44,6 @@ def way_of(result: CodeGenEvalResult) -> list[tuple[object, ...]]:
     ]
 
 
-def is_warm(result: CodeGenEvalResult) -> bool:
-    """Whether the very first suite ran where everything had been made ready while the model was asked."""
-    report = result.attempt_history[0].report
-    return report is not None and all("warm" in suite.isolation for suite in report.suites)
-
-
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The environments of all sandboxes that candidates are judged in, in the order in which they are opened."""
@@ -63,6 +58,20 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return environments
 
 
+@pytest.fixture
+def foreseen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The prompts of the runs for whose first candidate sandboxes are made ready, a line for each call."""
+    prompts: list[str] = []
+    foresee = benches.Benches.foresee
+
+    def foresee_and_note(self: benches.Benches, run: Run) -> None:
+        prompts.append(run.request.prompt)
+        foresee(self, run)
+
+    monkeypatch.setattr(benches.Benches, "foresee", foresee_and_note)
+    return prompts
+
+
 @pytest.mark.parametrize(
     ("script", "made"),
     [
@@ -74,6 +83,7 @@ def test_both_drivers_go_the_same_way_through_repairs_to_fresh_candidates(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     opened: list[Any],
+    foreseen: list[str],
     script: dict[str, list[Any]],
     made: list[tuple[str, int | None]],
 ) -> None:
@@ -98,5 +108,5 @@ def test_both_drivers_go_the_same_way_through_repairs_to_fresh_candidates(
     assert [(attempt.action, attempt.parent) for attempt in direct.attempt_history] == made
     assert way_of(direct) == way_of(result)
     assert len(opened) == 2 * sandboxes
-    assert is_warm(direct)
-    assert is_warm(result)
+    assert foreseen[:1] == foreseen[-1:] == [PROMPT]
+    assert len(foreseen) > calls  # by both

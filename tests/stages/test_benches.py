@@ -12,9 +12,13 @@ from flyteplugins_codegen.models.request import Request
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.sandbox.contract import Job
+from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite
+from flyteplugins_codegen.sandbox.warm.kinds import Kind
+from flyteplugins_codegen.sandbox.warm.start import ZygoteSandbox
 from flyteplugins_codegen.stages.benches import Benches
 
 CANDIDATE = Candidate(plan=CodePlan(description="d", approach="a"), solution=CodeSolution(code="x = 1\n"))
+OTHER = CANDIDATE.model_copy(update={"solution": CodeSolution(code="x = 2\n")})
 RUN = Run(settings=Settings(model="openai/x"), request=Request(prompt="p"))
 HELLO = Job(command=("python", "/app/hello.py"), program={"hello.py": b"print('hello')\n"})
 
@@ -26,27 +30,35 @@ def benches() -> Iterator[Benches]:
     opened.close()
 
 
-def test_the_second_candidate_of_an_environment_runs_in_warm_workers(benches: Benches) -> None:
-    first, second = (benches.bench(RUN, CANDIDATE, resolve(())) for _ in range(2))
+def test_only_the_first_script_of_an_environment_does_not_run_in_a_warm_worker(benches: Benches) -> None:
+    first, second = (benches.bench(RUN, candidate, resolve(())) for candidate in (CANDIDATE, OTHER))
     ran = [sandbox.run(HELLO) for bench in (first, second) for sandbox in (bench.scripts, bench.suites)]
     assert [execution.stdout for execution in ran] == [b"hello\n"] * 4
-    assert ["warm" in execution.isolation for execution in ran] == [False, False, True, True]
+    assert ["warm" in execution.isolation for execution in ran] == [False, True, True, True]
 
 
-def test_what_was_foreseen_is_warm_for_the_first_candidate_and_cold_for_one_with_packages(benches: Benches) -> None:
+def test_what_was_foreseen_is_there_for_a_candidate_without_packages(
+    benches: Benches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Kind] = []
+    start = ZygoteSandbox.start
+    monkeypatch.setattr(ZygoteSandbox, "start", lambda self, kind: started.append(kind) or start(self, kind))
     benches.foresee(RUN)
     benches.foresee(RUN)
-    first = benches.bench(RUN, CANDIDATE, resolve(()))
+    bench = benches.bench(RUN, CANDIDATE, resolve(()))
+    suite = SuiteJob(solution="", tests="def test_it():\n    assert 1 == 1\n", expected=["test_it"], origin="generated")
+    assert run_suite(bench.suites, suite).passed
+    assert len(started) == 1
     other = benches.bench(RUN, CANDIDATE, resolve(("humanize",)))
-    ran = [sandbox.run(HELLO) for sandbox in (first.suites, other.suites)]
-    assert ["warm" in execution.isolation for execution in ran] == [True, False]
+    assert run_suite(other.suites, suite).passed
+    assert len(started) == 2
 
 
-def test_what_the_first_candidate_imports_is_there_before_the_second_runs(benches: Benches) -> None:
+def test_workers_have_what_the_first_candidate_imports(benches: Benches) -> None:
     candidate = CANDIDATE.model_copy(update={"solution": CodeSolution(code="import humanize\n")})
     asking = Job(command=("python", "/app/ask.py"), program={"ask.py": b"import sys; print('humanize' in sys.modules)"})
-    first, second = (benches.bench(RUN, candidate, resolve(("humanize",))) for _ in range(2))
-    ran = [sandbox.run(asking).stdout for sandbox in (first.suites, second.scripts, second.suites)]
+    first, second = (benches.bench(RUN, each, resolve(("humanize",))) for each in (candidate, CANDIDATE))
+    ran = [sandbox.run(asking).stdout for sandbox in (first.scripts, first.suites, second.scripts)]
     assert ran == [b"False\n", b"True\n", b"True\n"]
 
 
