@@ -184,8 +184,8 @@ def test_equal_candidates_are_run_once(table, caplog):
     caplog.set_level(logging.INFO, "flyteplugins_codegen.stages")
     with ModelServer({"SolutionReply": solutions(1, 1, 1), "TestsReply": [job.TESTS]}) as server:
         result = generate(server, table, candidates=3, cache="disable")
-    events = [record.codegen_event for record in caplog.records]
-    assert sum((event.stage, event.phase) == ("run tests", "finished") for event in events) == 1
+    events = [getattr(record, "codegen_event", None) for record in caplog.records]  # other libraries log too
+    assert sum((event.stage, event.phase) == ("run tests", "finished") for event in filter(None, events)) == 1
     assert all(attempt.report.passed for attempt in result.attempt_history)
     assert result.confidence == confidence(result, agreeing=2, dissenting=0)
 
