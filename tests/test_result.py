@@ -293,7 +293,7 @@ def test_a_notebook_shows_the_page_of_the_folder_in_a_frame(result, tmp_path):
 
 def test_the_page_tells_all_of_the_run_that_a_result_is_made_from(monkeypatch):
     run, shown = told_run().run, []
-    monkeypatch.setattr("flyteplugins_codegen.result.render_page", lambda told: shown.append(told) or "")
+    monkeypatch.setattr("flyteplugins_codegen.stages.report.page.render_page", lambda told: shown.append(told) or "")
     driven = Driven(run=run, finish=Finish(success=True, reason="attempt 3 passed"), calls=run.calls)
     CodeGenEvalResult.from_run(driven, {"sales": "sales.csv"})._repr_html_()
     assert shown[0].run == run
