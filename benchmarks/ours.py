@@ -14,7 +14,13 @@ from benchmarks.side import generate_all, peak_memory_mib, read_arguments, repor
 # Imported when first used; the peer imports its own at its top, so that its `generate()` never pays for them.
 LIBRARIES = (
     *("flytekit", "openai", "httpcore2", "anyio._backends._asyncio", "pandas", "pandera.pandas", "pyarrow"),
-    *("flyteplugins_codegen.result", "flyteplugins_codegen.stages.drive"),
+    "genai_prices",
+    *(
+        "flyteplugins_codegen.result",
+        "flyteplugins_codegen.stages.drive",
+        "flyteplugins_codegen.stages.solution_folder",
+    ),
+    *("flyteplugins_codegen.data.pandera_source", "flyteplugins_codegen.stages.candidates.confidence"),
 )
 
 
