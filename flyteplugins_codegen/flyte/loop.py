@@ -19,6 +19,7 @@ from flyteplugins_codegen.flyte.readable import readable_errors
 from flyteplugins_codegen.flyte.stage_pods import with_settings
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
+from flyteplugins_codegen.models.strength import TestStrength
 from flyteplugins_codegen.stages.actions import (
     Finish,
     FreshDrafts,
@@ -33,6 +34,7 @@ from flyteplugins_codegen.stages.candidates.judging import with_judged
 from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts
 from flyteplugins_codegen.stages.fresh import with_fresh
 from flyteplugins_codegen.stages.loop import first_drafts
+from flyteplugins_codegen.stages.strength import parts_of, with_parts
 
 
 class Judged(NamedTuple):
@@ -153,6 +155,27 @@ def advance_with_judged(
         return _take_next_step(state.with_run(run), samples, conversation)
 
 
+@dynamic
+@readable_errors
+def advance_with_strength(
+    state: RunState, samples: dict[str, FlyteFile], found: list[TestStrength], conversation: list[FlyteFile]
+) -> Judged:
+    """Take the run to its end, with the strength of its tests as the parts of the measuring found it."""
+    with short_working_directory():
+        return _take_next_step(state.with_run(with_parts(state.run, found)), samples, conversation)
+
+
+def _measure_strength(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
+    """The nodes that measure the tests, several of tests that take long, and of all that comes after."""
+    parts = parts_of(state.run)
+    if parts > 1:
+        found = strength.map_parts(state, parts)
+        return advance_with_strength(state=state, samples=samples, found=found, conversation=conversation)
+    settings = state.run.settings.stage_settings
+    measured = with_settings(settings, "measure_strength", strength.measure_strength(state=state))
+    return advance(state=measured, samples=samples, conversation=conversation)
+
+
 def _take_next_step(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
     """The nodes of the next attempt and of all that comes after it; the last state itself where there is none."""
     run, action = settle_certainties(state.run)  # no pod is needed for what is certain
@@ -167,8 +190,7 @@ def _take_next_step(state: RunState, samples: Samples, conversation: Conversatio
             judged = rounds.map_judgements(state, samples)
             return advance_with_judged(state=state, samples=samples, judged=judged, conversation=conversation)
         case MeasureStrength():
-            measured = with_settings(settings, "measure_strength", strength.measure_strength(state=state))
-            return advance(state=measured, samples=samples, conversation=conversation)
+            return _measure_strength(state, samples, conversation)
         case StrengthenTests():
             state, said = with_settings(settings, "strengthen_tests", strength.strengthen_tests(state=state))
             conversation = [*conversation, said]

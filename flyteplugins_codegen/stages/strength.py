@@ -7,6 +7,8 @@ one with a small mistake would not have found that mistake.
 from __future__ import annotations
 
 import asyncio
+import math
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
@@ -29,9 +31,11 @@ from flyteplugins_codegen.stages.remember import Shelf, remember
 from flyteplugins_codegen.stages.test import run_tests
 
 WALL_S: Final = 5.0
-"""After which no mutant is begun: a suite that takes seconds is measured by fewer."""
+"""After which no mutant is begun: a suite that takes seconds is measured by fewer, or in parts."""
+MOST_PARTS: Final = 8
 _STRENGTHS: Final = Shelf("strengths", ("environment", "sandbox", "source"))
 _UNMEASURED: Final = TestStrength()
+_WHOLE: Final = slice(None)
 
 
 def measure_strength(run: Run, benches: Benches | None = None) -> Run:
@@ -45,6 +49,40 @@ def measure_strength(run: Run, benches: Benches | None = None) -> Run:
         strength = strength_of(run, attempt, benches)
         note.detail = describe_strength(strength)
     return with_changed(run, attempt.number, strength=strength)
+
+
+def parts_of(run: Run) -> int:
+    """In how many parts to measure where each has a machine of its own: as many as try all mutants in `WALL_S`.
+
+    A part runs the tests for each of its mutants, and once more for the solution itself.
+    """
+    attempt = base_attempt(run)
+    suites = attempt.report.suites if attempt.report else ()
+    suite_s = sum(test.duration_s for suite in suites for test in suite.tests)
+    together = max(1, int(WALL_S / suite_s) - 1) if suite_s else sys.maxsize
+    return max(1, min(MOST_PARTS, math.ceil(len(_mutants(attempt, _suites(run, attempt))) / together)))
+
+
+def measure_part(run: Run, part: int, parts: int) -> TestStrength:
+    """The strength by every `parts`-th mutant alone, from number `part` on, counted from 0."""
+    with stage("measure strength") as note:
+        strength = strength_of(run, base_attempt(run), chosen=slice(part, None, parts))
+        note.detail = describe_strength(strength)
+    return strength
+
+
+def with_parts(run: Run, found: Sequence[TestStrength]) -> Run:
+    """As `measure_strength`, from the parts that were measured."""
+    killed, total = sum(part.killed for part in found), sum(part.total for part in found)
+    strength = TestStrength(
+        share=killed / total if total else None,
+        killed=killed,
+        total=total,
+        made=sum(part.made for part in found),
+        survivors=tuple(survivor for part in found for survivor in part.survivors),
+        wall_s=max((part.wall_s for part in found), default=0.0),
+    )
+    return with_changed(run, base_attempt(run).number, strength=strength)
 
 
 async def judge_and_measure(run: Run, samples: Mapping[str, Path], benches: Benches) -> Run:
@@ -74,19 +112,33 @@ def describe_strength(strength: TestStrength) -> str:
     return f"{strength.killed} of {strength.total} mutants killed" if strength.total else "no test asserts anything"
 
 
-def strength_of(run: Run, attempt: Attempt, benches: Benches | None = None) -> TestStrength:
-    """The strength of an attempt's generated tests, together with the user's, remembered by content."""
-    code, tests = attempt.candidate.solution.code, attempt.candidate.tests
+def strength_of(run: Run, attempt: Attempt, benches: Benches | None = None, chosen: slice = _WHOLE) -> TestStrength:
+    """The strength of an attempt's generated tests, together with the user's, remembered by content.
+
+    `chosen` are the mutants that are tried.
+    """
+    tests = attempt.candidate.tests
     if tests is None or run.settings.skip_tests or run.settings.sandbox == "none":
         return _UNMEASURED
-    suites = [suite for suite in (tests, run.request.tests) if suite is not None]
     try:
         if not asserts_something(tests):
             return TestStrength(share=0.0)
-        mutants = make_mutants(code, suites)
     except SyntaxError:
         return _UNMEASURED
+    suites = _suites(run, attempt)
+    mutants = _mutants(attempt, suites)[chosen]
     return _remembered(run, attempt, suites, mutants, benches) if mutants else _UNMEASURED
+
+
+def _suites(run: Run, attempt: Attempt) -> list[str]:
+    return [suite for suite in (attempt.candidate.tests, run.request.tests) if suite is not None]
+
+
+def _mutants(attempt: Attempt, suites: Sequence[str]) -> tuple[Mutant, ...]:
+    try:
+        return tuple(make_mutants(attempt.candidate.solution.code, suites))
+    except SyntaxError:
+        return ()
 
 
 def _remembered(
@@ -95,7 +147,8 @@ def _remembered(
     """Only what was measured: why nothing was may have passed by the next time."""
     assert attempt.environment is not None  # noqa: S101 - `build_environment` comes before all that runs a candidate
     settings = run.settings.model_dump(mode="json", include={"sandbox", "timeout_s", "resources", "env_vars"})
-    key = [attempt.candidate.solution.code, suites, attempt.environment.digest, *RUNNER_REQUIREMENTS, settings]
+    tried = [mutant.code for mutant in mutants]
+    key = [attempt.candidate.solution.code, suites, tried, attempt.environment.digest, *RUNNER_REQUIREMENTS, settings]
     try:
         with ExitStack() as stack:
             own = benches or stack.enter_context(closing(Benches()))

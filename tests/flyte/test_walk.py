@@ -28,6 +28,8 @@ from flyteplugins_codegen import CodeGenEvalResult
 from flyteplugins_codegen.flyte.evaluating import evaluate
 from flyteplugins_codegen.flyte.sampling import generate_and_evaluate
 from flyteplugins_codegen.flyte.workflow import generate
+from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.stages.strength import parts_of
 
 ROOT = Path(__file__).parents[2]
 BEFORE = ["configure", "prepare", "take_stages", "extract_context", "infer_schemas", "write_solution", "write_tests"]
@@ -123,6 +125,19 @@ def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_executi
     assert walk.order[len(once) :] == [name for name in once if name not in KEPT]
     assert (again.solution, again.conversation_history) == (result.solution, result.conversation_history)
     assert (tmp_path / "kept again" / "task.py").exists()
+
+
+def test_tests_that_take_long_are_measured_in_parts_by_the_pods_of_a_map_task(walk: Walk, tmp_path: Path) -> None:
+    slow = job.TESTS["test_code"].replace("    table =", "    __import__('time').sleep(1.5)\n    table =")
+    with ModelServer({"SolutionReply": [job.solution()], "TestsReply": [{"test_code": slow}]}) as server:
+        result = generated(walk, server, tmp_path)
+    assert result.success, result.error
+    (attempt,) = result.attempt_history
+    assert attempt.strength is not None
+    assert (attempt.strength.total, attempt.strength.killed) == (attempt.strength.made, attempt.strength.made)
+    parts = [name for name in walk.order if "measure_part" in name]
+    assert len(parts) == parts_of(Run(settings=result.settings, request=result.request, attempts=(attempt,))) > 1
+    assert "measure_strength" not in walk.order
 
 
 def test_a_package_is_added_without_a_model_a_mistake_repaired_by_one_and_what_a_lost_pod_did_is_done_by_another(

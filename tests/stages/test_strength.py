@@ -19,7 +19,7 @@ from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.strength import TestStrength
 from flyteplugins_codegen.stages.actions import Finish, MeasureStrength, StrengthenTests
 from flyteplugins_codegen.stages.loop import next_action
-from flyteplugins_codegen.stages.strength import strength_of
+from flyteplugins_codegen.stages.strength import measure_part, parts_of, strength_of, with_parts
 
 # It fails for nothing that `main` might do.
 WEAK = {"test_code": "from solution import main\n\n\ndef test_main_is_there():\n    assert main is not None\n"}
@@ -66,6 +66,18 @@ def test_tests_that_tell_every_mutant_take_no_call_more(table):
     assert result.success
     assert (result.test_strength, result.surviving_mutants) == (1.0, ())
     assert "test strength 1.00" in repr(result)
+
+
+def test_parts_together_are_the_whole(table):
+    script = {"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}
+    result = generate(table, script, "in parts", calls=script)
+    (attempt,) = result.attempt_history
+    run = Run(settings=result.settings, request=result.request, attempts=(attempt,))
+    found = [measure_part(run, part, 3) for part in range(3)]
+    assert len({part.total for part in found}) <= 2
+    together = with_parts(run, found).attempts[0].strength
+    assert together.model_copy(update={"wall_s": 0.0}) == attempt.strength.model_copy(update={"wall_s": 0.0})
+    assert parts_of(run) == 1
 
 
 def test_weak_tests_get_those_that_are_missing_by_one_call(table):
