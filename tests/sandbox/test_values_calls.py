@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from base64 import b64encode
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from zlib import compress
 
@@ -17,7 +18,8 @@ from flyteplugins_codegen.sandbox.contract import Limits, Sandbox
 from flyteplugins_codegen.sandbox.values.plain_data import write_call, write_value
 from flyteplugins_codegen.sandbox.values.run import CheckFunction, Pair, Pairs, ValuesJob, run_many, run_values
 
-LIMITS = Limits(wall_s=4, cpu_s=2, memory_mib=256, processes=64)
+# The judge's clock rings before the kernel ends both for their processor time.
+LIMITS = Limits(wall_s=2, cpu_s=4, memory_mib=256, processes=64)
 MANY = tuple(Pair((number,), expected=2 * number) for number in range(60))
 FORGED = {each.title: each.solution for each in forgeries() if "sleep(60)" not in each.solution}
 
@@ -91,6 +93,16 @@ def test_the_call_that_ended_it_is_named_and_those_before_it_have_passed(
     assert (report.cause.kind, report.cause.subject) == (kind, "pair 41")
     assert kind == "out_of_memory" or "f(40)" in report.cause.message
     assert [case.name for case in report.cases if case.outcome == "passed"] == [f"pair {n}" for n in range(1, 41)]
+
+
+def test_a_limit_that_may_end_the_judge_too_names_the_call_or_none(sandbox: Sandbox) -> None:
+    """Whose time is up first, the solution's or that of all together, is chance."""
+    solution = "def f(x):\n    while x == 40: pass\n    return x + x\n"
+    limits = replace(LIMITS, wall_s=20.0, cpu_s=1.0)
+    report = run_values(sandbox, ValuesJob(solution=solution, entry_point="f", checks=Pairs(MANY), limits=limits))
+    assert report.cause
+    assert report.cause.kind == "timed_out"
+    assert report.cause.subject in {"", "pair 41"}
 
 
 @pytest.mark.parametrize(

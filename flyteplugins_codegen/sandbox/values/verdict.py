@@ -82,7 +82,9 @@ def _reported(told: Told, names: Sequence[str], execution: Execution) -> ValuesR
 
 
 def _last_running(told: Told, cases: Sequence[TestOutcome]) -> str:
-    """The case that was running when a limit ended the solution: the judge told of it, or of none."""
+    """The case that was running when a limit ended the solution; "" where the judge was ended too, and told of none."""
+    if not told.has_ended and len(cases) > 1:
+        return ""
     if told.cases and told.cases[-1].outcome == "failed":
         return told.cases[-1].name
     return next((case.name for case in cases if case.outcome == "missing"), "")
