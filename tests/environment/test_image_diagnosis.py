@@ -18,8 +18,8 @@ WARNING: Retrying (Retry(total=4, connect=None, read=None, redirect=None, status
 connection: [Errno -3] Temporary failure in name resolution')': /simple/six/
 ERROR: No matching distribution found for six==1.17.0"""
 UNRESOLVED = """\
-Err:1 http://mirror.example/debian bookworm InRelease
-  Temporary failure resolving 'mirror.example'
+Err:1 http://nowhere.invalid/debian bookworm InRelease
+  Temporary failure resolving 'nowhere.invalid'
 E: Unable to locate package libgomp1"""
 UNMET = """\
 The following packages have unmet dependencies:
