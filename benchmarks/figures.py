@@ -19,7 +19,7 @@ from benchmarks.scenarios import (
     TEN_REPAIRS,
     UNASSERTED,
 )
-from flyteplugins_codegen.models.budget import DEFAULT_BUDGET
+from flyteplugins_codegen.models.spending import DEFAULT_BUDGET
 
 _SLOW_RUNS = 3
 # What "faster" means here: at most this share of the peer's time, in the same run.

@@ -18,9 +18,9 @@ LIBRARIES = (
     *(
         "flyteplugins_codegen.result",
         "flyteplugins_codegen.stages.drive",
-        "flyteplugins_codegen.stages.solution_folder",
+        "flyteplugins_codegen.solution.folder",
     ),
-    *("flyteplugins_codegen.data.pandera_source", "flyteplugins_codegen.stages.candidates.confidence"),
+    *("flyteplugins_codegen.data.pandera", "flyteplugins_codegen.stages.candidates.explain"),
 )
 
 

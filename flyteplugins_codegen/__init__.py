@@ -5,39 +5,35 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from flyteplugins_codegen import moved
+
 if TYPE_CHECKING:
     from flyteplugins_codegen.agent import AutoCoderAgent
-    from flyteplugins_codegen.evaluation.evaluating import evaluate
-    from flyteplugins_codegen.evaluation.evaluation import Evaluation
-    from flyteplugins_codegen.evaluation.metric.pass_at_one import CodeExecutionPassAtOne
-    from flyteplugins_codegen.evaluation.problems.loading import load_problems
-    from flyteplugins_codegen.evaluation.results.reading import read_evaluation
-    from flyteplugins_codegen.evaluation.samples.loading import load_samples
+    from flyteplugins_codegen.autogen.command_line import CommandLineCodeResult, CommandLineExecutor
+    from flyteplugins_codegen.autogen.completions import PassAssertionFilter, eval_function_completions
+    from flyteplugins_codegen.autogen.generate import generate_assertions, generate_code
+    from flyteplugins_codegen.autogen.implement import implement
+    from flyteplugins_codegen.autogen.improve import improve_code, improve_function
+    from flyteplugins_codegen.autogen.model_config import ModelConfig
+    from flyteplugins_codegen.autogen.run_code import execute_code, run_code
+    from flyteplugins_codegen.autogen.virtual_env import create_virtual_env
+    from flyteplugins_codegen.evaluation.eval_framework.metric import CodeExecutionPassAtOne
+    from flyteplugins_codegen.evaluation.evaluate import evaluate
+    from flyteplugins_codegen.evaluation.evaluation import Evaluation, read_evaluation
+    from flyteplugins_codegen.evaluation.problems.load import load_problems
+    from flyteplugins_codegen.evaluation.samples import load_samples
     from flyteplugins_codegen.evaluation.values import Problem, Sample
-    from flyteplugins_codegen.flyte.implementing import implement_task
-    from flyteplugins_codegen.flyte.registration.launch_plan import LaunchPlanSettings
-    from flyteplugins_codegen.flyte.registration.solutions import find_solutions, load_solution
-    from flyteplugins_codegen.flyte.registration.values import Provenance, RegisteredSolution
-    from flyteplugins_codegen.models.budget import Budget
-    from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
+    from flyteplugins_codegen.flyte.implement import implement_task
+    from flyteplugins_codegen.models.job import CodePlan, CodeSolution
     from flyteplugins_codegen.models.settings import ImageConfig
+    from flyteplugins_codegen.models.spending import Budget
+    from flyteplugins_codegen.registered import find_solutions, load_solution
     from flyteplugins_codegen.result import CodeGenEvalResult
-    from flyteplugins_codegen.source.blocks import extract_blocks, extract_code
-    from flyteplugins_codegen.source.code_block import CodeBlock
-    from flyteplugins_codegen.source.content import content_str
-    from flyteplugins_codegen.source.infer_lang import infer_lang
-    from flyteplugins_codegen.toolkit.assertion_filter import PassAssertionFilter
-    from flyteplugins_codegen.toolkit.command_line import CommandLineCodeResult, CommandLineExecutor
-    from flyteplugins_codegen.toolkit.completions import eval_function_completions
-    from flyteplugins_codegen.toolkit.execute_code import execute_code
-    from flyteplugins_codegen.toolkit.generate_assertions import generate_assertions
-    from flyteplugins_codegen.toolkit.generate_code import generate_code
-    from flyteplugins_codegen.toolkit.implement import implement
-    from flyteplugins_codegen.toolkit.improve_code import improve_code
-    from flyteplugins_codegen.toolkit.improve_function import improve_function
-    from flyteplugins_codegen.toolkit.model_config import ModelConfig
-    from flyteplugins_codegen.toolkit.run_code import run_code
-    from flyteplugins_codegen.toolkit.virtual_env import create_virtual_env
+    from flyteplugins_codegen.solution.registration.launch_plans import LaunchPlanSettings
+    from flyteplugins_codegen.solution.registration.record import Provenance, RegisteredSolution
+    from flyteplugins_codegen.source.extraction.blocks import content_str, extract_blocks, extract_code
+    from flyteplugins_codegen.source.extraction.passage import CodeBlock
+    from flyteplugins_codegen.source.languages.infer import infer_lang
 
 __all__ = [
     "AutoCoderAgent",
@@ -83,44 +79,46 @@ __all__ = [
 # Nothing heavy is imported until a name is used (PEP 562).
 _ROOMS = {
     "AutoCoderAgent": "agent",
-    "Budget": "models.budget",
-    "CodeBlock": "source.code_block",
-    "CodeExecutionPassAtOne": "evaluation.metric.pass_at_one",
+    "Budget": "models.spending",
+    "CodeBlock": "source.extraction.passage",
+    "CodeExecutionPassAtOne": "evaluation.eval_framework.metric",
     "CodeGenEvalResult": "result",
-    "CodePlan": "models.candidate",
-    "CodeSolution": "models.candidate",
-    "CommandLineCodeResult": "toolkit.command_line",
-    "CommandLineExecutor": "toolkit.command_line",
+    "CodePlan": "models.job",
+    "CodeSolution": "models.job",
+    "CommandLineCodeResult": "autogen.command_line",
+    "CommandLineExecutor": "autogen.command_line",
     "Evaluation": "evaluation.evaluation",
     "ImageConfig": "models.settings",
-    "LaunchPlanSettings": "flyte.registration.launch_plan",
-    "ModelConfig": "toolkit.model_config",
-    "PassAssertionFilter": "toolkit.assertion_filter",
+    "LaunchPlanSettings": "solution.registration.launch_plans",
+    "ModelConfig": "autogen.model_config",
+    "PassAssertionFilter": "autogen.completions",
     "Problem": "evaluation.values",
-    "Provenance": "flyte.registration.values",
-    "RegisteredSolution": "flyte.registration.values",
+    "Provenance": "solution.registration.record",
+    "RegisteredSolution": "solution.registration.record",
     "Sample": "evaluation.values",
-    "content_str": "source.content",
-    "create_virtual_env": "toolkit.virtual_env",
-    "eval_function_completions": "toolkit.completions",
-    "evaluate": "evaluation.evaluating",
-    "execute_code": "toolkit.execute_code",
-    "extract_blocks": "source.blocks",
-    "extract_code": "source.blocks",
-    "find_solutions": "flyte.registration.solutions",
-    "generate_assertions": "toolkit.generate_assertions",
-    "generate_code": "toolkit.generate_code",
-    "implement": "toolkit.implement",
-    "implement_task": "flyte.implementing",
-    "improve_code": "toolkit.improve_code",
-    "improve_function": "toolkit.improve_function",
-    "infer_lang": "source.infer_lang",
-    "load_problems": "evaluation.problems.loading",
-    "load_samples": "evaluation.samples.loading",
-    "load_solution": "flyte.registration.solutions",
-    "read_evaluation": "evaluation.results.reading",
-    "run_code": "toolkit.run_code",
+    "content_str": "source.extraction.blocks",
+    "create_virtual_env": "autogen.virtual_env",
+    "eval_function_completions": "autogen.completions",
+    "evaluate": "evaluation.evaluate",
+    "execute_code": "autogen.run_code",
+    "extract_blocks": "source.extraction.blocks",
+    "extract_code": "source.extraction.blocks",
+    "find_solutions": "registered",
+    "generate_assertions": "autogen.generate",
+    "generate_code": "autogen.generate",
+    "implement": "autogen.implement",
+    "implement_task": "flyte.implement",
+    "improve_code": "autogen.improve",
+    "improve_function": "autogen.improve",
+    "infer_lang": "source.languages.infer",
+    "load_problems": "evaluation.problems.load",
+    "load_samples": "evaluation.samples",
+    "load_solution": "registered",
+    "read_evaluation": "evaluation.evaluation",
+    "run_code": "autogen.run_code",
 }
+
+moved.install()
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ConfigDict
 
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.syncing import BothWays
+from flyteplugins_codegen.sync import BothWays
 
 if TYPE_CHECKING:
     from flyteplugins_codegen.result import CodeGenEvalResult

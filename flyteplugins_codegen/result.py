@@ -25,35 +25,35 @@ from pydantic import (
 )
 
 from flyteplugins_codegen.errors import InterfaceError, NotSuccessfulError
-from flyteplugins_codegen.flyte.caching import runs_locally
-from flyteplugins_codegen.models.agreement import Disagreement
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.bundle import SolutionBundle
-from flyteplugins_codegen.models.candidate import CodePlan, CodeSolution
-from flyteplugins_codegen.models.conversation import ModelCall
+from flyteplugins_codegen.models.data import (
+    AppliedConstraint,
+    DataContext,
+    MaskingReport,
+    SampleProfile,
+    TableSchema,
+    ValidateMode,
+)
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.models.image import BuiltImage
-from flyteplugins_codegen.models.interface import type_name
-from flyteplugins_codegen.models.profile import DataContext, MaskingReport, SampleProfile
-from flyteplugins_codegen.models.report import TestReport
-from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema, ValidateMode
-from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
-from flyteplugins_codegen.models.settings import CacheMode, ImageConfig, Settings
-from flyteplugins_codegen.syncing import BothWays, in_daemon_thread
+from flyteplugins_codegen.models.job import CodePlan, CodeSolution, Request, SolutionBundle, type_name
+from flyteplugins_codegen.models.run import Attempt, Disagreement, DroppedTest, Run, TestReport
+from flyteplugins_codegen.models.settings import BuiltImage, CacheMode, ImageConfig, Settings
+from flyteplugins_codegen.models.spending import ModelCall
+from flyteplugins_codegen.solution.flytekit import runs_locally
+from flyteplugins_codegen.sync import BothWays, in_daemon_thread
 
 if TYPE_CHECKING:
     from flytekit.remote import FlyteRemote
 
-    from flyteplugins_codegen.flyte.registration.launch_plan import LaunchPlanSettings
-    from flyteplugins_codegen.flyte.registration.values import Provenance, RegisteredSolution
-    from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
-    from flyteplugins_codegen.stages.actions import Driven
-    from flyteplugins_codegen.stages.execute import ExecutionOptions
+    from flyteplugins_codegen.solution.execute import ExecutionOptions
+    from flyteplugins_codegen.solution.registration.launch_plans import LaunchPlanSettings
+    from flyteplugins_codegen.solution.registration.record import Provenance, RegisteredSolution
+    from flyteplugins_codegen.solution.task import SandboxTask
+    from flyteplugins_codegen.stages.loop import Driven
 
 
 def _as_types(declared: Mapping[str, Any]) -> dict[str, type]:
-    from flyteplugins_codegen.flyte.sandbox_task import PYTHON_TYPES
+    from flyteplugins_codegen.solution.task import PYTHON_TYPES
 
     names = {name: type_name(kind) for name, kind in declared.items()}
     unknown = [name for name, kind in names.items() if kind is None]
@@ -167,12 +167,11 @@ class CodeGenEvalResult(Value):
     @classmethod
     def from_run(cls, driven: Driven, samples: Mapping[str, str | FlyteFile]) -> CodeGenEvalResult:
         """The result of a run that came to its end; `samples` are paths or files, kept as defaults."""
-        from flyteplugins_codegen.data.pandera_source import render_schema
-        from flyteplugins_codegen.llm.prices import total_cost_usd
-        from flyteplugins_codegen.stages.candidates.confidence import confidence_in
-        from flyteplugins_codegen.stages.candidates.verdict import final_attempt, last_disagreement
-        from flyteplugins_codegen.stages.outcome import describe_outcome, exit_code_of
-        from flyteplugins_codegen.stages.solution_folder import image_of
+        from flyteplugins_codegen.data.pandera import render_schema
+        from flyteplugins_codegen.llm.budget import total_cost_usd
+        from flyteplugins_codegen.solution.folder import image_of
+        from flyteplugins_codegen.stages.candidates.explain import confidence_in, final_attempt, last_disagreement
+        from flyteplugins_codegen.stages.lineage import describe_outcome, exit_code_of
 
         run = driven.run
         best = final_attempt(run)
@@ -257,7 +256,7 @@ class CodeGenEvalResult(Value):
             SolutionFailedError: the script ended with an error; the message ends with its stderr.
             OutputError: a declared output is missing, not of its type, or breaks its schema.
         """
-        from flyteplugins_codegen.stages.execute import execute_remembered
+        from flyteplugins_codegen.solution.execute import execute_remembered
 
         task = self.as_task(name, resources, retries, timeout, env_vars, secrets, cache, validate)
         values = {**self.original_samples, **self._checked(overrides), **self._checked(inputs or {})}
@@ -281,7 +280,7 @@ class CodeGenEvalResult(Value):
 
         Raises NotSuccessfulError when the generation failed.
         """
-        from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
+        from flyteplugins_codegen.solution.task import SandboxTask
 
         changes = {"resources": resources, "secrets": secrets, "timeout_s": timeout, "env_vars": env_vars}
         changes["validation"] = validate
@@ -322,8 +321,8 @@ class CodeGenEvalResult(Value):
             RequestError: `version` is taken by another solution, or the launch plan does not fit.
             SettingsError, EnvironmentBuildError: the image could not be built or pushed; nothing was registered.
         """
-        from flyteplugins_codegen.flyte.registration.registering import Registrant, register_task
-        from flyteplugins_codegen.flyte.registration.remote import open_remote, place_of
+        from flyteplugins_codegen.solution.registration.record import open_remote, place_of
+        from flyteplugins_codegen.solution.registration.register import Registrant, register_task
 
         task = self.as_task(self.settings.name)
         registrant = Registrant(source=self._registrable(), provenance=self._provenance())
@@ -347,13 +346,13 @@ class CodeGenEvalResult(Value):
             IndexUnavailableError: the index or the disk failed.
             ImageBuildError: building or pushing failed for another reason.
         """
-        from flyteplugins_codegen.stages.images import build_solution_image
+        from flyteplugins_codegen.solution.image import build_solution_image
 
         config = self.settings.image_config or ImageConfig()
         return await in_daemon_thread(functools.partial(build_solution_image, self.bundle(), config, should_push=push))
 
     def _is_image_wanted(self) -> bool:
-        from flyteplugins_codegen.environment.images.choosing import NO_BUILDER
+        from flyteplugins_codegen.packages.images.build import NO_BUILDER
 
         config = self.settings.image_config or ImageConfig()
         return config.registry is not None and config.builder != NO_BUILDER
@@ -365,9 +364,8 @@ class CodeGenEvalResult(Value):
         return self.model_copy(update={"profiles": profiles}).model_dump_json(include=_REGISTRABLE)
 
     def _provenance(self) -> Provenance:
-        from flyteplugins_codegen.flyte.registration.registering import package_version
-        from flyteplugins_codegen.flyte.registration.remote import who_asks
-        from flyteplugins_codegen.flyte.registration.values import Provenance
+        from flyteplugins_codegen.solution.registration.record import Provenance, who_asks
+        from flyteplugins_codegen.solution.registration.register import package_version
 
         return Provenance(
             prompt=self.prompt,
@@ -401,7 +399,7 @@ class CodeGenEvalResult(Value):
 
         Raises OSError where the disk does not take it.
         """
-        from flyteplugins_codegen.stages.solution_folder import SolutionFolder, write_solution_folder
+        from flyteplugins_codegen.solution.folder import SolutionFolder, write_solution_folder
 
         contents = SolutionFolder(
             bundle=self.bundle() if self.success else None,
@@ -417,12 +415,12 @@ class CodeGenEvalResult(Value):
     @classmethod
     def load(cls, folder: str | Path) -> CodeGenEvalResult:
         """The result that `save` wrote. Raises RequestError for a folder that holds none."""
-        from flyteplugins_codegen.stages.solution_folder import read_result_json
+        from flyteplugins_codegen.solution.folder import read_result_json
 
         return cls.model_validate_json(read_result_json(Path(folder)))
 
     def _task_module(self) -> str:
-        from flyteplugins_codegen.flyte.task_module import render_task_module
+        from flyteplugins_codegen.solution.folder import render_task_module
 
         return render_task_module(self.bundle(), _options(self.settings), self.settings.secrets)
 
@@ -452,8 +450,8 @@ class CodeGenEvalResult(Value):
         return as_frame(self._page())
 
     def _page(self) -> str:
-        from flyteplugins_codegen.flyte.task_module import task_variable
-        from flyteplugins_codegen.stages.candidates.verdict import final_attempt
+        from flyteplugins_codegen.solution.folder import task_variable
+        from flyteplugins_codegen.stages.candidates.explain import final_attempt
         from flyteplugins_codegen.stages.report.page import Told, render_page
 
         run = Run(
@@ -483,7 +481,7 @@ class CodeGenEvalResult(Value):
 
 def _options(settings: Settings, retries: int = 0) -> ExecutionOptions:
     """How a run of the solution is done: as it was judged, unless the settings were changed since."""
-    from flyteplugins_codegen.stages.execute import ExecutionOptions
+    from flyteplugins_codegen.solution.execute import ExecutionOptions
 
     return ExecutionOptions(
         sandbox=settings.sandbox,

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from base_image import BaseImageError, base_image
+from suites import environment_with
+
+from flyteplugins_codegen.sandbox.contract import Sandbox
+from flyteplugins_codegen.sandbox.opening import open_sandbox
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -28,3 +32,11 @@ def container_image() -> str:
         return base_image()
     except BaseImageError as error:
         pytest.skip(f"no container can be run here: {error}")
+
+
+@pytest.fixture(scope="session")
+def suite_sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """A sandbox with the pytest that suites are run with."""
+    environment = environment_with(tmp_path_factory.mktemp("pytest") / "packages", "pytest==9.2.0")
+    with open_sandbox("bubblewrap", environment=environment) as opened:
+        yield opened

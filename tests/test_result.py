@@ -24,10 +24,9 @@ from flyteplugins_codegen.errors import (
     RequestError,
     SolutionFailedError,
 )
-from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
-from flyteplugins_codegen.models.resources import Resources
-from flyteplugins_codegen.models.settings import SecretReference
-from flyteplugins_codegen.stages.actions import Driven, Finish
+from flyteplugins_codegen.models.settings import Resources, SecretReference
+from flyteplugins_codegen.solution.task import SandboxTask
+from flyteplugins_codegen.stages.loop import Driven, Finish
 
 CODE = textwrap.dedent(
     """

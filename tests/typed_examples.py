@@ -49,7 +49,7 @@ from flyteplugins_codegen.evaluation import (
     Completion,
     MetricResult,
 )
-from flyteplugins_codegen.flyte.sandbox_task import SandboxTask
+from flyteplugins_codegen.solution.task import SandboxTask
 
 
 def make_an_agent_with_every_setting() -> AutoCoderAgent:

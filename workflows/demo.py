@@ -46,7 +46,7 @@ def main() -> None:
 def _generate() -> Any:
     # Imported here, so that the heading is on the screen before flytekit is loaded.
     from flyteplugins_codegen.flyte.workflow import generate
-    from flyteplugins_codegen.terminal import show_progress
+    from flyteplugins_codegen.telemetry import show_progress
 
     with show_progress(sys.stdout):
         # "override": whoever runs the demo again wants to see it work, not what was kept.

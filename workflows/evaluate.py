@@ -11,13 +11,7 @@ from __future__ import annotations
 
 import os
 
-from flyteplugins_codegen.flyte.evaluating import (
-    evaluate,
-    gather_evaluation,
-    judge_part,
-    judge_parts,
-    split_evaluation,
-)
+from flyteplugins_codegen.flyte.evaluation import evaluate, gather_evaluation, judge_part, judge_parts, split_evaluation
 from flyteplugins_codegen.flyte.sampling import (
     generate_and_evaluate,
     join_samples,
@@ -25,7 +19,7 @@ from flyteplugins_codegen.flyte.sampling import (
     sample_chunk,
     sample_chunks,
 )
-from flyteplugins_codegen.terminal import install_progress
+from flyteplugins_codegen.telemetry import install_progress
 
 __all__ = [
     "evaluate",

@@ -17,7 +17,7 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.flyte.workflow import generate_with
-from flyteplugins_codegen.terminal import install_progress
+from flyteplugins_codegen.telemetry import install_progress
 
 HERE = Path(__file__).parent
 SEATTLE = FlyteFile(str(HERE / "data" / "seattle-weather.csv"))

@@ -16,25 +16,23 @@ from __future__ import annotations
 import os
 import warnings
 
-from flyteplugins_codegen.flyte.imaging import build_image
 from flyteplugins_codegen.flyte.loop import advance
-from flyteplugins_codegen.flyte.preparing import prepare
-from flyteplugins_codegen.flyte.registering import register_solution
-from flyteplugins_codegen.flyte.rounds import draft_anew
-from flyteplugins_codegen.flyte.strength import measure_strength, strengthen_tests
+from flyteplugins_codegen.flyte.map_tasks import draft_anew, measure_strength, strengthen_tests
 from flyteplugins_codegen.flyte.tasks import (
     build_environment,
+    build_image,
     extract_context,
     finish,
     infer_schemas,
+    register_solution,
     repair,
     run_tests,
     work_as_agent,
     write_solution,
     write_tests,
 )
-from flyteplugins_codegen.flyte.workflow import generate, generate_with
-from flyteplugins_codegen.terminal import install_progress
+from flyteplugins_codegen.flyte.workflow import generate, generate_with, prepare
+from flyteplugins_codegen.telemetry import install_progress
 
 __all__ = [
     "advance",

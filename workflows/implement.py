@@ -8,6 +8,6 @@
 
 from __future__ import annotations
 
-from flyteplugins_codegen.flyte.implementing import implement_task
+from flyteplugins_codegen.flyte.implement import implement_task
 
 __all__ = ["implement_task"]

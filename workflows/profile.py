@@ -8,6 +8,6 @@ pyflyte run workflows/profile.py extract_data_context --samples '{"weather": "wo
 
 from __future__ import annotations
 
-from flyteplugins_codegen.flyte.profiling import extract_data_context, profile_folder, profile_sample
+from flyteplugins_codegen.flyte.data import extract_data_context, profile_folder, profile_sample
 
 __all__ = ["extract_data_context", "profile_folder", "profile_sample"]

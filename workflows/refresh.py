@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import os
 
-from flyteplugins_codegen.flyte.refresh_tasks import (
+from flyteplugins_codegen.flyte.refresh import (
     conclude,
     describe_change,
     examine_data,
+    refresh,
     renew_solution,
     replace_solution,
+    settle,
+    take_steps,
 )
-from flyteplugins_codegen.flyte.refreshing import refresh, settle, take_steps
-from flyteplugins_codegen.terminal import install_progress
+from flyteplugins_codegen.telemetry import install_progress
 
 __all__ = [
     "conclude",

@@ -14,7 +14,7 @@ from flytekit import CronSchedule, Email, FixedRate, LaunchPlan, PagerDuty, Slac
 from flytekit.models.core.execution import WorkflowExecutionPhase
 from flytekit.types.file import FlyteFile
 
-from flyteplugins_codegen.flyte.refreshing import refresh
+from flyteplugins_codegen.flyte.refresh import refresh
 
 SOLUTION = "rainy-days"
 PHASE = WorkflowExecutionPhase

@@ -22,7 +22,7 @@ _IMPORTED = (
     "pyarrow.csv",
     "pyarrow.parquet",
     "flyteplugins_codegen.data.readers",
-    "flyteplugins_codegen.data.summaries",
+    "flyteplugins_codegen.data.summary",
 )
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from forged_values import CHECK, RIGHT, forgeries
 
 from benchmarks.evaluation.peers import DRIVERS
-from flyteplugins_codegen.evaluation.problems.loading import problem_file
+from flyteplugins_codegen.evaluation.problems.load import problem_file
 
 TASK = "HumanEval/0"
 LIGHT, HEAVY = 250, 764  # inputs a problem; 764 are what a problem of HumanEval+ has on average

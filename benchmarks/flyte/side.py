@@ -15,7 +15,7 @@ from flytekit.types.file import FlyteFile
 from benchmarks.flyte.job import OUTPUTS, PROMPT, RECORDING, SEATTLE
 from benchmarks.measure import ROOT
 from flyteplugins_codegen import AutoCoderAgent
-from flyteplugins_codegen.flyte.refreshing import refresh
+from flyteplugins_codegen.flyte.refresh import refresh
 from flyteplugins_codegen.flyte.workflow import generate
 
 _JOB: dict[str, Any] = {"prompt": PROMPT, "samples": {"weather": SEATTLE}, "outputs": OUTPUTS}

@@ -16,12 +16,12 @@ from pathlib import Path
 import uv
 from base_image import BaseImageError, pip_image, podman
 
-from flyteplugins_codegen.environment.containers import image_name
-from flyteplugins_codegen.environment.lock import resolve
-from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.job import SolutionBundle
 from flyteplugins_codegen.models.settings import ImageConfig
-from flyteplugins_codegen.stages.images import build_solution_image
+from flyteplugins_codegen.packages.images.containerfile import image_name
+from flyteplugins_codegen.packages.resolve import resolve
+from flyteplugins_codegen.solution.image import build_solution_image
 
 MOST_OVER_INSTALLED = 1.1
 _CODE = "import pandas\n"

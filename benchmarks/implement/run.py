@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.implement.recorded import CONFIGS, TASK_IDS
 from benchmarks.implement.study import Terms, Way, compare
 from flyteplugins_codegen.errors import CodegenError
-from flyteplugins_codegen.evaluation.problems.loading import load_problems
+from flyteplugins_codegen.evaluation.problems.load import load_problems
 
 HEADINGS = ("", "right", "share", "cost in USD", "against the strongest")
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.repair.tasks import TASKS, Bug, Task
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.stages.drive import drive
 from flyteplugins_codegen.stages.prepare import JobArguments, prepare_job
-from flyteplugins_codegen.syncing import run_blocking
+from flyteplugins_codegen.sync import run_blocking
 
 RECORDING = Path(__file__).with_name("competent.replay.jsonl")
 TIMEOUT_S = 6.0

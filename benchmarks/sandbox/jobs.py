@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from flyteplugins_codegen.judging.suites.run import SuiteJob
+from flyteplugins_codegen.judging.values.run import CheckFunction, ValuesJob
 from flyteplugins_codegen.sandbox import Job
-from flyteplugins_codegen.sandbox.suites.suite import SuiteJob
-from flyteplugins_codegen.sandbox.values.run import CheckFunction, ValuesJob
 
 NOTHING = ("-I", "-c", "pass")
 

@@ -12,11 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.sandbox.jobs import NOTHING
-from flyteplugins_codegen.environment.layers import install
-from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, resolve
 from flyteplugins_codegen.models.environment import InstalledEnvironment
+from flyteplugins_codegen.packages.install import install
+from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS, resolve
 from flyteplugins_codegen.sandbox import Execution, Job, Sandbox, open_sandbox
-from flyteplugins_codegen.sandbox.interpreter import find_interpreter
+from flyteplugins_codegen.sandbox.python_files import find_interpreter
 
 WARM_UP = 4
 

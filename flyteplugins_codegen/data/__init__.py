@@ -6,12 +6,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from flyteplugins_codegen.data.context import extract_data_context
     from flyteplugins_codegen.data.drift import compare_profiles
-    from flyteplugins_codegen.data.extracting import extract_data_context
     from flyteplugins_codegen.data.profile import profile_sample
-    from flyteplugins_codegen.models.drift import DriftReport
-    from flyteplugins_codegen.models.privacy import Privacy
-    from flyteplugins_codegen.models.profile import ColumnProfile, DataContext, SampleProfile
+    from flyteplugins_codegen.models.data import ColumnProfile, DataContext, DriftReport, SampleProfile
+    from flyteplugins_codegen.models.settings import Privacy
 
 __all__ = [
     "ColumnProfile",
@@ -25,13 +24,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ColumnProfile": "models.profile",
-    "DataContext": "models.profile",
-    "DriftReport": "models.drift",
-    "Privacy": "models.privacy",
-    "SampleProfile": "models.profile",
+    "ColumnProfile": "models.data",
+    "DataContext": "models.data",
+    "DriftReport": "models.data",
+    "Privacy": "models.settings",
+    "SampleProfile": "models.data",
     "compare_profiles": "data.drift",
-    "extract_data_context": "data.extracting",
+    "extract_data_context": "data.context",
     "profile_sample": "data.profile",
 }
 

@@ -12,8 +12,7 @@ from itertools import pairwise
 
 from pydantic import JsonValue
 
-from flyteplugins_codegen.models.drift import Drift, DriftReport
-from flyteplugins_codegen.models.profile import ColumnProfile, SampleProfile
+from flyteplugins_codegen.models.data import ColumnProfile, Drift, DriftReport, SampleProfile
 
 MINOR_PSI = 0.1
 MAJOR_PSI = 0.25

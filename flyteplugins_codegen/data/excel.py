@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from flyteplugins_codegen.data.json_tables import records_table
+from flyteplugins_codegen.data.files import check_growth
+from flyteplugins_codegen.data.json import records_table
 from flyteplugins_codegen.data.tables import Source, Table, unique_names
-from flyteplugins_codegen.data.unpacking import check_growth
 
 _REMEDY = "open it in a spreadsheet program and save it again, or pass a CSV file"
 _CHUNK_BYTES = 1 << 20

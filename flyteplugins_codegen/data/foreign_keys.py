@@ -9,9 +9,9 @@ from itertools import permutations
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from flyteplugins_codegen.data.arrow import is_text
 from flyteplugins_codegen.data.profile import Profiled
-from flyteplugins_codegen.data.values import is_text
-from flyteplugins_codegen.models.profile import ForeignKey
+from flyteplugins_codegen.models.data import ForeignKey
 
 _FEWEST_VALUES = 2
 _FEWEST_TEXT_VALUES = 3

@@ -9,9 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flyteplugins_codegen.data.files import check_readable, content_file, frame_to_file, is_data_frame, unreadable
+from flyteplugins_codegen.data.files import (
+    check_readable,
+    content_file,
+    frame_to_file,
+    is_data_frame,
+    unpacked,
+    unreadable,
+)
 from flyteplugins_codegen.data.formats import identify
-from flyteplugins_codegen.data.unpacking import unpacked
 from flyteplugins_codegen.errors import SampleError
 
 if TYPE_CHECKING:
@@ -68,7 +74,7 @@ def _arrow_file(frame: Any, name: str, folder: Path) -> Path:
     import pyarrow as pa
     from pyarrow import csv
 
-    from flyteplugins_codegen.data.values import comparable_batch, is_plain
+    from flyteplugins_codegen.data.arrow import comparable_batch, is_plain
 
     table, _ = frame_table(frame, name)
     unfit = [field.name for field in table.schema if not is_plain(field.type)]

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from flyteplugins_codegen.data.csv_tables import fold_csv
+from flyteplugins_codegen.data.csv import fold_csv
 from flyteplugins_codegen.data.excel import excel_table
-from flyteplugins_codegen.data.json_tables import fold_json
+from flyteplugins_codegen.data.json import fold_json
 from flyteplugins_codegen.data.tables import Part, Source, Table, check_same_columns, unique_names
 
 T = TypeVar("T")

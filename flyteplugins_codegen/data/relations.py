@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from flyteplugins_codegen.data.values import is_comparable
+from flyteplugins_codegen.data.arrow import is_comparable
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import JsonValue
 
+from flyteplugins_codegen.data.arrow import arrow_integers, is_comparable, is_number, json_values
 from flyteplugins_codegen.data.columns import is_category
-from flyteplugins_codegen.data.values import arrow_integers, is_comparable, is_number, json_values
 
 # A table of at most so many rows is shown whole.
 _HEAD_ROWS = 10

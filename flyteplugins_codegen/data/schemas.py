@@ -6,8 +6,7 @@ import re
 
 from pydantic import JsonValue
 
-from flyteplugins_codegen.models.profile import ColumnProfile, SampleProfile
-from flyteplugins_codegen.models.rules import ColumnSchema, ColumnType, TableSchema
+from flyteplugins_codegen.models.data import ColumnProfile, ColumnSchema, ColumnType, SampleProfile, TableSchema
 
 _KEY_NAME = re.compile(r"(?:^|_)(?:id|key|uuid|guid|date|day|datetime|timestamp)$")
 _LARGEST_EXACT_FLOAT = 2**53

@@ -6,32 +6,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flyteplugins_codegen.evaluation.evaluating import evaluate
-    from flyteplugins_codegen.evaluation.evaluation import Evaluation
-    from flyteplugins_codegen.evaluation.metric.callables import CallableSerializer
-    from flyteplugins_codegen.evaluation.metric.completion import (
+    from flyteplugins_codegen.evaluation.eval_framework.callables import CallableSerializer
+    from flyteplugins_codegen.evaluation.eval_framework.execution import execute_python_code_with_tests
+    from flyteplugins_codegen.evaluation.eval_framework.metric import (
         BaseMetricContext,
+        CodeExecutionBaseContext,
+        CodeExecutionPassAtOne,
+        CodeExecutionPassAtOneContext,
         Completion,
         Error,
         MetricResult,
-    )
-    from flyteplugins_codegen.evaluation.metric.contexts import (
-        CodeExecutionBaseContext,
-        CodeExecutionPassAtOneContext,
         RealtimeCodeExectionContext,
         RealtimeCodeExecutionContext,
     )
-    from flyteplugins_codegen.evaluation.metric.execution import execute_python_code_with_tests
-    from flyteplugins_codegen.evaluation.metric.pass_at_one import CodeExecutionPassAtOne
-    from flyteplugins_codegen.evaluation.metric.snippets import (
+    from flyteplugins_codegen.evaluation.eval_framework.snippets import (
         ExecutionResult,
         parse_unittest_output,
         unittest_merge_snippets,
     )
-    from flyteplugins_codegen.evaluation.pass_at_k import estimate_pass_at_k
-    from flyteplugins_codegen.evaluation.problems.loading import load_problems
-    from flyteplugins_codegen.evaluation.results.reading import read_evaluation
-    from flyteplugins_codegen.evaluation.samples.loading import load_samples
+    from flyteplugins_codegen.evaluation.evaluate import evaluate
+    from flyteplugins_codegen.evaluation.evaluation import Evaluation, read_evaluation
+    from flyteplugins_codegen.evaluation.problems.load import load_problems
+    from flyteplugins_codegen.evaluation.samples import load_samples
+    from flyteplugins_codegen.evaluation.statistics import estimate_pass_at_k
     from flyteplugins_codegen.evaluation.values import Problem, Sample, SampleResult
 
 __all__ = [
@@ -61,29 +58,29 @@ __all__ = [
 ]
 
 _MODULES = {
-    "BaseMetricContext": "metric.completion",
-    "CallableSerializer": "metric.callables",
-    "CodeExecutionBaseContext": "metric.contexts",
-    "CodeExecutionPassAtOne": "metric.pass_at_one",
-    "CodeExecutionPassAtOneContext": "metric.contexts",
-    "Completion": "metric.completion",
-    "Error": "metric.completion",
+    "BaseMetricContext": "eval_framework.metric",
+    "CallableSerializer": "eval_framework.callables",
+    "CodeExecutionBaseContext": "eval_framework.metric",
+    "CodeExecutionPassAtOne": "eval_framework.metric",
+    "CodeExecutionPassAtOneContext": "eval_framework.metric",
+    "Completion": "eval_framework.metric",
+    "Error": "eval_framework.metric",
     "Evaluation": "evaluation",
-    "ExecutionResult": "metric.snippets",
-    "MetricResult": "metric.completion",
+    "ExecutionResult": "eval_framework.snippets",
+    "MetricResult": "eval_framework.metric",
     "Problem": "values",
-    "RealtimeCodeExectionContext": "metric.contexts",
-    "RealtimeCodeExecutionContext": "metric.contexts",
+    "RealtimeCodeExectionContext": "eval_framework.metric",
+    "RealtimeCodeExecutionContext": "eval_framework.metric",
     "Sample": "values",
     "SampleResult": "values",
-    "estimate_pass_at_k": "pass_at_k",
-    "evaluate": "evaluating",
-    "execute_python_code_with_tests": "metric.execution",
-    "load_problems": "problems.loading",
-    "load_samples": "samples.loading",
-    "parse_unittest_output": "metric.snippets",
-    "read_evaluation": "results.reading",
-    "unittest_merge_snippets": "metric.snippets",
+    "estimate_pass_at_k": "statistics",
+    "evaluate": "evaluate",
+    "execute_python_code_with_tests": "eval_framework.execution",
+    "load_problems": "problems.load",
+    "load_samples": "samples",
+    "parse_unittest_output": "eval_framework.snippets",
+    "read_evaluation": "evaluation",
+    "unittest_merge_snippets": "eval_framework.snippets",
 }
 
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from flyteplugins_codegen.evaluation.findings import Flaw
-from flyteplugins_codegen.evaluation.judging.trials import Candidate, Verdict
-from flyteplugins_codegen.evaluation.judging.ways import Judge, ways_of
-from flyteplugins_codegen.evaluation.keys import candidate_key
+from flyteplugins_codegen.evaluation.journal import candidate_key
+from flyteplugins_codegen.evaluation.judges import Judge, ways_of
+from flyteplugins_codegen.evaluation.scores import Flaw
+from flyteplugins_codegen.evaluation.trials import Candidate, Verdict
 from flyteplugins_codegen.evaluation.values import JudgedBy, Problem
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.contract import Limits

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from flyteplugins_codegen.evaluation.findings import (
+from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.evaluation.json_lines import Record, read_records
+from flyteplugins_codegen.evaluation.scores import (
     Findings,
     Flaw,
     by_category,
@@ -18,11 +20,11 @@ from flyteplugins_codegen.evaluation.findings import (
     pass_hat_k,
     score_problems,
 )
-from flyteplugins_codegen.evaluation.intervals import bootstrap_interval
-from flyteplugins_codegen.evaluation.values import Sample, SampleResult
+from flyteplugins_codegen.evaluation.statistics import bootstrap_interval
+from flyteplugins_codegen.evaluation.values import JudgedBy, Outcome, Sample, SampleResult
 
 if TYPE_CHECKING:
-    from flyteplugins_codegen.evaluation.pairing import Pairing
+    from flyteplugins_codegen.evaluation.scores import Pairing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,19 +36,19 @@ class Evaluation(Findings):
 
         Raises RequestError where they have no problem, or no k, in common.
         """
-        from flyteplugins_codegen.evaluation.pairing import pair
+        from flyteplugins_codegen.evaluation.scores import pair
 
         return pair(self, other)
 
     def to_parquet(self, path: str | Path) -> Path:
         """Write a row for each sample, in order, and the scores as the file's metadata. Raises OSError."""
-        from flyteplugins_codegen.evaluation.results.parquet import write_parquet
+        from flyteplugins_codegen.evaluation.results import write_parquet
 
         return write_parquet(self, Path(path))
 
     def to_json_lines(self, path: str | Path) -> Path:
         """Write a line for each sample, in order; `read_evaluation` reads them again. Raises OSError."""
-        from flyteplugins_codegen.evaluation.results.lines import write_lines
+        from flyteplugins_codegen.evaluation.results import write_lines
 
         return write_lines(self, Path(path))
 
@@ -63,12 +65,12 @@ class Evaluation(Findings):
         `samples`, the ones that were evaluated, show their code; `before` is an earlier run to hold this one against.
         Raises RequestError where these are of other problems, OSError where the file cannot be written.
         """
-        from flyteplugins_codegen.evaluation.report.page import write_report
+        from flyteplugins_codegen.evaluation.report import write_report
 
         return write_report(self, Path(path), samples=samples, before=before, title=title)
 
     def _repr_html_(self) -> str:
-        from flyteplugins_codegen.evaluation.report.summary import render_summary
+        from flyteplugins_codegen.evaluation.report import render_summary
 
         return render_summary(self)
 
@@ -99,3 +101,40 @@ def summarize(
         unanswered=tuple(unanswered),
         skipped=tuple(skipped),
     )
+
+
+# Results read back, for a report or to be held against another run.
+
+_FIELDS = frozenset(field.name for field in fields(SampleResult))
+
+
+def read_evaluation(path: str | Path, k: Sequence[int] = (1, 10, 100)) -> Evaluation:
+    """The evaluation whose `to_json_lines` wrote this file, scored for these k.
+
+    Raises RequestError for a file that cannot be read, or a line that holds no result; with file and line.
+    """
+    samples: list[SampleResult] = []
+    categories: dict[str, str] = {}
+    for record in read_records(Path(path)):
+        sample = _sample(record)
+        samples.append(sample)
+        categories[sample.task_id] = str(record.fields.get("category", ""))
+    return summarize(samples, k, categories=categories)
+
+
+def read_results(path: Path) -> Iterator[SampleResult]:
+    """The ends of samples alone, one after the other. Raises RequestError as `read_evaluation` does."""
+    return map(_sample, read_records(path))
+
+
+def _sample(record: Record) -> SampleResult:
+    try:
+        sample = SampleResult(**{name: value for name, value in record.fields.items() if name in _FIELDS})
+    except TypeError as error:
+        raise RequestError(f"{record.place}: no result of a sample: {error}") from None
+    if sample.outcome not in get_args(Outcome) or sample.judged_by not in get_args(JudgedBy):
+        raise RequestError(
+            f"{record.place}: outcome={sample.outcome!r}, judged_by={sample.judged_by!r} is no end of a sample; "
+            "give a file that to_json_lines wrote"
+        )
+    return sample

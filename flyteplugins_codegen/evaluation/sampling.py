@@ -10,14 +10,14 @@ from typing import Final
 
 from pydantic import Field
 
+from flyteplugins_codegen.autogen.ask import ask_for
+from flyteplugins_codegen.autogen.model_config import ModelConfig
 from flyteplugins_codegen.errors import ReplyError, RequestError
 from flyteplugins_codegen.evaluation.values import Problem, Sample
-from flyteplugins_codegen.llm.budgeted import Account
+from flyteplugins_codegen.llm.budget import Account
 from flyteplugins_codegen.llm.replies import Reply
-from flyteplugins_codegen.models.conversation import Message
+from flyteplugins_codegen.models.spending import Message
 from flyteplugins_codegen.store import write_atomically
-from flyteplugins_codegen.toolkit.asking import ask_for
-from flyteplugins_codegen.toolkit.model_config import ModelConfig
 
 MOST_TRIES: Final = 1_000
 _SYSTEM: Final = """\

@@ -18,10 +18,9 @@ from typing import BinaryIO
 from typing_extensions import Self
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluation import Evaluation, summarize
-from flyteplugins_codegen.evaluation.findings import Flaw
-from flyteplugins_codegen.evaluation.results.reading import read_results
-from flyteplugins_codegen.evaluation.samples.loading import Samples
+from flyteplugins_codegen.evaluation.evaluation import Evaluation, read_results, summarize
+from flyteplugins_codegen.evaluation.samples import Samples
+from flyteplugins_codegen.evaluation.scores import Flaw
 from flyteplugins_codegen.evaluation.values import Problem, Sample, SampleResult
 from flyteplugins_codegen.models.base import Value
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.judging.values.run import Pair
 from flyteplugins_codegen.sandbox.contract import Limits
-from flyteplugins_codegen.sandbox.values.checks import Pair
 
 __all__ = [
     "OUTCOMES",

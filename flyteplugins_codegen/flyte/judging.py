@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from flyteplugins_codegen.flyte.caching import runs_locally
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.stages.benches import Benches
+from flyteplugins_codegen.solution.flytekit import runs_locally
+from flyteplugins_codegen.stages.sandboxes import Benches
 from flyteplugins_codegen.stages.strength import judge_and_measure, measure_strength
 from flyteplugins_codegen.stages.test import run_tests
-from flyteplugins_codegen.syncing import run_blocking
+from flyteplugins_codegen.sync import run_blocking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,16 +11,19 @@ from typing import NamedTuple
 from flytekit import dynamic
 from flytekit.types.file import FlyteFile
 
-from flyteplugins_codegen.flyte import rounds, strength, tasks
+from flyteplugins_codegen.flyte import map_tasks, tasks
+from flyteplugins_codegen.flyte import map_tasks as strength
+from flyteplugins_codegen.flyte.cli import launchable, short_working_directory
 from flyteplugins_codegen.flyte.judging import shared_benches
-from flyteplugins_codegen.flyte.launching import launchable
-from flyteplugins_codegen.flyte.nesting import short_working_directory
-from flyteplugins_codegen.flyte.readable import readable_errors
-from flyteplugins_codegen.flyte.stage_pods import with_settings
+from flyteplugins_codegen.flyte.pods import with_settings
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
-from flyteplugins_codegen.models.strength import TestStrength
-from flyteplugins_codegen.stages.actions import (
+from flyteplugins_codegen.models.run import TestStrength
+from flyteplugins_codegen.solution.flytekit import readable_errors
+from flyteplugins_codegen.stages.attempts import settle_certainties, with_calls
+from flyteplugins_codegen.stages.candidates.judge import with_judged
+from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts, with_fresh
+from flyteplugins_codegen.stages.loop import (
     Finish,
     FreshDrafts,
     JudgeSideBySide,
@@ -28,12 +31,8 @@ from flyteplugins_codegen.stages.actions import (
     Repair,
     StrengthenTests,
     WorkAsAgent,
+    first_drafts,
 )
-from flyteplugins_codegen.stages.attempts import settle_certainties, with_calls
-from flyteplugins_codegen.stages.candidates.judging import with_judged
-from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts
-from flyteplugins_codegen.stages.fresh import with_fresh
-from flyteplugins_codegen.stages.loop import first_drafts
 from flyteplugins_codegen.stages.strength import parts_of, with_parts
 
 
@@ -90,7 +89,7 @@ def begin(
             drafts = Drafts(solutions=(solution,), tests=tests)
             return _take_next_step(state.with_run(with_drafts(state.run, drafts)), samples, conversation)
         spent = state.with_run(with_calls(state.run, (*solution.calls, *tests.calls)))
-        others = rounds.map_others(spent, range(1, count))
+        others = map_tasks.map_others(spent, range(1, count))
         return begin_with(
             state=state, samples=samples, solution=solution, tests=tests, others=others, conversation=conversation
         )
@@ -104,13 +103,13 @@ def begin_with(
     samples: dict[str, FlyteFile],
     solution: SolutionDraft,
     tests: TestsDraft,
-    others: list[rounds.CandidateDraft],
+    others: list[map_tasks.CandidateDraft],
     conversation: list[FlyteFile],
 ) -> Judged:
     """Put all first drafts together as the first round, and take the run to its end."""
     drafts = Drafts(solutions=(solution, *(other.draft for other in others)), tests=tests)
     with short_working_directory():
-        said = [*conversation, *rounds.conversations(others)]
+        said = [*conversation, *map_tasks.conversations(others)]
         return _take_next_step(state.with_run(with_drafts(state.run, drafts)), samples, said)
 
 
@@ -134,13 +133,13 @@ def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[F
 def advance_with_fresh(
     state: RunState,
     samples: dict[str, FlyteFile],
-    drafted: list[rounds.CandidateDraft],
+    drafted: list[map_tasks.CandidateDraft],
     conversation: list[FlyteFile],
 ) -> Judged:
     """Take the run to its end, with fresh drafts as its next round."""
     fresh = with_fresh(state.run, [each.draft for each in drafted])
     with short_working_directory():
-        said = [*conversation, *rounds.conversations(drafted)]
+        said = [*conversation, *map_tasks.conversations(drafted)]
         return _take_next_step(state.with_run(fresh.run), samples, said)
 
 
@@ -184,10 +183,10 @@ def _take_next_step(state: RunState, samples: Samples, conversation: Conversatio
         case Finish():
             return Judged(state, conversation)
         case FreshDrafts():
-            drafted = rounds.map_fresh(state, samples, action.count)
+            drafted = map_tasks.map_fresh(state, samples, action.count)
             return advance_with_fresh(state=state, samples=samples, drafted=drafted, conversation=conversation)
         case JudgeSideBySide():
-            judged = rounds.map_judgements(state, samples)
+            judged = map_tasks.map_judgements(state, samples)
             return advance_with_judged(state=state, samples=samples, judged=judged, conversation=conversation)
         case MeasureStrength():
             return _measure_strength(state, samples, conversation)

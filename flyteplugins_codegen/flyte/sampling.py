@@ -15,25 +15,23 @@ from flytekit import dynamic, task, workflow
 from flytekit.types.file import FlyteFile
 from pydantic import JsonValue
 
+from flyteplugins_codegen.autogen.model_config import ModelConfig, read_config
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.problems.loading import load_problems
-from flyteplugins_codegen.evaluation.request import check_problems
+from flyteplugins_codegen.evaluation.evaluate import check_problems
+from flyteplugins_codegen.evaluation.problems.load import load_problems
 from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, write_samples
-from flyteplugins_codegen.flyte.caching import Salt, cached_by_code, local_salt
-from flyteplugins_codegen.flyte.checkpoints import keeping_replies
-from flyteplugins_codegen.flyte.evaluating import evaluate
-from flyteplugins_codegen.flyte.evaluation_values import Evaluated, problem_path
-from flyteplugins_codegen.flyte.launching import launchable
-from flyteplugins_codegen.flyte.readable import checked, readable_errors
-from flyteplugins_codegen.flyte.stage_pods import BESIDE
+from flyteplugins_codegen.flyte.cli import launchable
+from flyteplugins_codegen.flyte.evaluation import Evaluated, evaluate, problem_path
+from flyteplugins_codegen.flyte.pods import BESIDE, keeping_replies
+from flyteplugins_codegen.flyte.state import Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import model_secrets
-from flyteplugins_codegen.llm.budgeted import Account
+from flyteplugins_codegen.llm.budget import Account
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.budget import Budget, Spending
 from flyteplugins_codegen.models.settings import SandboxKind
+from flyteplugins_codegen.models.spending import Budget, Spending
+from flyteplugins_codegen.solution.flytekit import checked, readable_errors
 from flyteplugins_codegen.store import cache_dir, digest, write_atomically
-from flyteplugins_codegen.syncing import run_blocking
-from flyteplugins_codegen.toolkit.model_config import ModelConfig, read_config
+from flyteplugins_codegen.sync import run_blocking
 
 
 class Chunk(Value):
@@ -118,7 +116,7 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
 
 
 @task(
-    cache=cached_by_code("evaluation", "llm", "toolkit", ignored=("problems", "budget", "before")),
+    cache=cached_by_code("autogen", "evaluation", "llm", ignored=("problems", "budget", "before")),
     secret_requests=model_secrets(),
     **BESIDE,
 )

@@ -8,37 +8,131 @@ it, and its pod gets it as the environment variable KEY. In local execution the 
 from __future__ import annotations
 
 import os
+import shlex
+from pathlib import Path
 from typing import NamedTuple
 
+import flytekit
 from flytekit import Deck, Secret, task
 from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.errors import CodegenError, NotSuccessfulError, SettingsError
-from flyteplugins_codegen.flyte.caching import cached_by_code
-from flyteplugins_codegen.flyte.checkpoints import keeping_replies
-from flyteplugins_codegen.flyte.drafting import draft_solution, draft_tests
-from flyteplugins_codegen.flyte.imaging import show_image
+from flyteplugins_codegen.flyte.cli import launchable
+from flyteplugins_codegen.flyte.drafts import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.judging import judge
-from flyteplugins_codegen.flyte.launching import launchable
-from flyteplugins_codegen.flyte.leaving import folder_for, tell, upload
-from flyteplugins_codegen.flyte.readable import readable_errors
-from flyteplugins_codegen.flyte.registering import register_and_tell
-from flyteplugins_codegen.flyte.stage_pods import own_settings
-from flyteplugins_codegen.flyte.state import RunState, read_calls, sample_paths, write_calls
+from flyteplugins_codegen.flyte.pods import keeping_replies, own_settings
+from flyteplugins_codegen.flyte.state import RunState, cached_by_code, read_calls, sample_paths, write_calls
+from flyteplugins_codegen.html.kit import facts, fitting, folded, log, seconds
+from flyteplugins_codegen.models.job import type_name
 from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.settings import BuiltImage
 from flyteplugins_codegen.result import CodeGenEvalResult
+from flyteplugins_codegen.solution.flytekit import logger, readable_errors, runs_locally
+from flyteplugins_codegen.solution.folder import task_variable
+from flyteplugins_codegen.solution.registration.record import RegisteredSolution
 from flyteplugins_codegen.stages import build, context
 from flyteplugins_codegen.stages import repair as repairing
-from flyteplugins_codegen.stages.actions import BuildEnvironment, Driven, Finish, RunTests
 from flyteplugins_codegen.stages.agentic import work
-from flyteplugins_codegen.stages.asking import open_account
 from flyteplugins_codegen.stages.attempts import without_messages
-from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
-from flyteplugins_codegen.stages.loop import next_action
-from flyteplugins_codegen.stages.report.page import as_frame
-from flyteplugins_codegen.stages.schemas import with_schemas
-from flyteplugins_codegen.syncing import run_blocking
+from flyteplugins_codegen.stages.context import with_schemas
+from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, open_account
+from flyteplugins_codegen.stages.loop import BuildEnvironment, Driven, Finish, RunTests, next_action
+from flyteplugins_codegen.stages.report.page import as_frame, render_document
+from flyteplugins_codegen.store import cache_dir, digest
+from flyteplugins_codegen.sync import run_blocking
+
+# Building the image of a solution as a Flyte task of its own, with what the builder printed in its Deck.
+
+_MOST_LOG_CHARS = 1 << 18
+
+
+@launchable
+@task(enable_deck=True, deck_fields=())
+@readable_errors
+def build_image(result: CodeGenEvalResult, push: bool = True) -> BuiltImage:  # noqa: FBT001, FBT002 - an option of `pyflyte run`
+    """Build a result's image by its image_config; what is there already is not built again.
+
+    Args:
+        result: a result that came to success
+        push: send it to the registry of image_config
+    """
+    built = result.build_image(push=push)
+    show_image(built)
+    return built
+
+
+def show_image(built: BuiltImage) -> None:
+    """Say what was built, and lay its log into the Deck of the task that this runs in."""
+    how = "was there" if built.was_there else f"built in {seconds(built.seconds)}"
+    logger.info("image %s %s", built.name, how)
+    Deck("Image", as_frame(render_image(built, how)))
+
+
+def render_image(built: BuiltImage, how: str) -> str:
+    """The image as a page in the report's style, with all of its build log."""
+    name = fitting(built.name, 400)
+    about = facts((("Digest", f"<code>{fitting(built.digest, 200)}</code>" if built.digest else ""), ("Image", how)))
+    told = folded("What the builder printed", log(built.log, _MOST_LOG_CHARS), is_open=True)
+    return render_document(name, f"<header><h1>{name}</h1>{about}</header>", [("Build log", told)])
+
+
+# Where a run leaves its solution folder, and what it says to whoever started it.
+
+
+def folder_for(result: CodeGenEvalResult, save_to: str) -> Path:
+    """Where to write the folder: as asked; else, on this machine, a lasting place named by the solution's content."""
+    name = task_variable(result.settings.name)
+    if not runs_locally():
+        return Path(flytekit.current_context().working_directory) / name
+    if save_to:
+        return Path(save_to).absolute()
+    content = digest(result.solution, result.tests, result.declared_inputs, result.declared_outputs)
+    return cache_dir() / "solutions" / f"{name}-{content[:12]}"
+
+
+def upload(folder: Path, save_to: str) -> FlyteDirectory:
+    """The folder as an output; on a cluster it goes to the address `save_to`, or where Flyte puts it."""
+    return FlyteDirectory(str(folder), remote_directory=None if runs_locally() else save_to or None)
+
+
+def tell(result: CodeGenEvalResult, folder: Path) -> None:
+    """Say where the solution is and how to run it."""
+    logger.info("solution folder: %s", folder)
+    if result.success:
+        options = "".join(f" --{name} {_placeholder(kind)}" for name, kind in result.declared_inputs.items())
+        task_module = shlex.quote(str(folder / "task.py"))
+        logger.info("run it again: pyflyte run %s %s%s", task_module, task_variable(result.settings.name), options)
+
+
+def _placeholder(kind: type) -> str:
+    return (type_name(kind) or kind.__name__).upper()
+
+
+# Registering as a Flyte task of its own: a node of any workflow after the one that generates.
+
+
+@launchable
+@task(enable_deck=True, deck_fields=())
+@readable_errors
+def register_solution(result: CodeGenEvalResult, project: str = "", domain: str = "") -> RegisteredSolution:
+    """Register a result's task in the control plane of flytekit's configuration; the same again changes nothing.
+
+    Args:
+        result: a result that came to success
+        project: by default that of the execution
+        domain: by default that of the execution
+    """
+    return register_and_tell(result, project, domain)
+
+
+def register_and_tell(result: CodeGenEvalResult, project: str = "", domain: str = "") -> RegisteredSolution:
+    """Register, and say under which id and where to look at it."""
+    registered = result.register(project=project or None, domain=domain or None)
+    if registered.built is not None:
+        show_image(registered.built)
+    logger.info("registered: %s", registered)
+    return registered
 
 
 def model_secrets(reference: str | None = None) -> list[Secret]:
@@ -106,7 +200,11 @@ def extract_context(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
 
 
 @launchable
-@task(cache=cached_by_code("data", "llm", "sandbox"), secret_requests=model_secrets(), **own_settings("infer_schemas"))
+@task(
+    cache=cached_by_code("data", "judging", "llm", "portable", "sandbox", "solution"),
+    secret_requests=model_secrets(),
+    **own_settings("infer_schemas"),
+)
 @readable_errors
 @keeping_replies
 def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInferred:
@@ -170,7 +268,10 @@ def build_environment(state: RunState) -> RunState:
 
 
 @launchable
-@task(cache=cached_by_code("data", "environment", "sandbox", "source"), **own_settings("run_tests"))
+@task(
+    cache=cached_by_code("data", "judging", "packages", "portable", "sandbox", "solution", "source"),
+    **own_settings("run_tests"),
+)
 @readable_errors
 def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """Run the next candidate: examples, the user's tests, the samples, the generated tests.
@@ -201,7 +302,7 @@ def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
 
 @launchable
 @task(
-    cache=cached_by_code("data", "environment", "llm", "sandbox", "source"),
+    cache=cached_by_code("data", "judging", "llm", "packages", "portable", "sandbox", "solution", "source"),
     secret_requests=model_secrets(),
     **own_settings("work_as_agent"),
 )

@@ -17,11 +17,10 @@ from flyteplugins_codegen.errors import (
     ReplyError,
     TruncatedReplyError,
 )
-from flyteplugins_codegen.llm.json_reply import find_object
-from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest
-from flyteplugins_codegen.llm.schema import portable_schema
-from flyteplugins_codegen.models.conversation import Message, ModelCall, Purpose, Usage
+from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest, portable_schema
+from flyteplugins_codegen.llm.wire import find_object
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.models.spending import Message, ModelCall, Purpose, Usage
 
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 

@@ -7,23 +7,23 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress
-from flyteplugins_codegen.llm.estimates import usage_of_broken
-from flyteplugins_codegen.llm.hosted import Body, SilentEndError
+from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress, tls_context
+from flyteplugins_codegen.llm.http_model import Body, SilentEndError
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
-from flyteplugins_codegen.llm.tls import tls_context
-from flyteplugins_codegen.llm.tools import arguments_json, arguments_text
 from flyteplugins_codegen.llm.wire import (
+    arguments_json,
+    arguments_text,
     dig,
     dig_count,
     dig_text,
     failure_of,
     parse_object,
     read_streamed,
+    usage_of_broken,
     with_schema_in_prompt,
 )
-from flyteplugins_codegen.models.conversation import Message, ToolCall, Usage
+from flyteplugins_codegen.models.spending import Message, ToolCall, Usage
 
 ADDRESS = ProviderAddress(
     provider="openai",

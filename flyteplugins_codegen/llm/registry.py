@@ -4,27 +4,64 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import SecretStr
 
 from flyteplugins_codegen.errors import SettingsError, UnknownModelError
 from flyteplugins_codegen.llm.anthropic import ADDRESS as ANTHROPIC_ADDRESS
 from flyteplugins_codegen.llm.anthropic import Messages
-from flyteplugins_codegen.llm.declared import find_declared, load_declared
-from flyteplugins_codegen.llm.endpoint import resolve_endpoint
-from flyteplugins_codegen.llm.events import Streamed
-from flyteplugins_codegen.llm.gate import gate_of
-from flyteplugins_codegen.llm.hosted import Dialect, HostedModel, findings_of
-from flyteplugins_codegen.llm.journal import RememberedModel
+from flyteplugins_codegen.llm.endpoint import ProviderAddress, resolve_endpoint
+from flyteplugins_codegen.llm.http_model import Dialect, HostedModel, Streamed, findings_of, gate_of
 from flyteplugins_codegen.llm.openai import ADDRESS as OPENAI_ADDRESS
 from flyteplugins_codegen.llm.openai import ChatCompletions
+from flyteplugins_codegen.llm.openai_responses import Responses
 from flyteplugins_codegen.llm.protocol import Model
-from flyteplugins_codegen.llm.provider import Provider
-from flyteplugins_codegen.llm.replay import RecordingModel, ReplayModel
-from flyteplugins_codegen.llm.responses import Responses
+from flyteplugins_codegen.llm.replay import RecordingModel, RememberedModel, ReplayModel
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.store import ContentStore
+
+# What makes a provider: where it is, how it speaks, which bare model names are its own.
+
+
+class Provider(NamedTuple):
+    """One provider. `dialects` makes its ways of speaking, what is tried first at the front.
+
+    `bare_names` is a regular expression of the names that are its own without `PROVIDER/` before them, of the
+    providers that come with this package.
+    """
+
+    address: ProviderAddress
+    dialects: Callable[[Settings], tuple[Dialect, ...]]
+    bare_names: str = r"\b\B"
+
+
+# Providers of other distributions, by the entry point group `flyteplugins_codegen.providers`.
+
+GROUP = "flyteplugins_codegen.providers"
+
+
+def find_declared(name: str) -> EntryPoint | None:
+    """The provider of this name that an installed distribution declares. Nothing of it is imported yet."""
+    return next(iter(entry_points(group=GROUP, name=name)), None)
+
+
+def load_declared(entry: EntryPoint) -> Provider:
+    """The provider itself. Raises SettingsError that names what to install where its module cannot be imported."""
+    owner = entry.dist.name if entry.dist is not None else entry.module
+    try:
+        provider = entry.load()
+    except ImportError as error:
+        extras = f"[{','.join(entry.extras)}]" if entry.extras else ""
+        raise SettingsError(
+            f"the provider {entry.name!r} of {owner} cannot be imported: {error}; install what it needs: "
+            f"pip install '{owner}{extras}'"
+        ) from error
+    if not isinstance(provider, Provider):
+        raise SettingsError(f"the provider {entry.name!r} of {owner} is {type(provider).__name__}, and no Provider")
+    return provider
 
 
 def _openai_dialects(settings: Settings) -> tuple[Dialect, ...]:

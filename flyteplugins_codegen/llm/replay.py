@@ -7,9 +7,13 @@ out, so that a recording outlives them. Of several lines for one request the las
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import difflib
+import fcntl
 import os
-from collections.abc import Iterable
+import time
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -17,8 +21,9 @@ from pydantic import JsonValue
 from flyteplugins_codegen.errors import ReplayMissError, SettingsError
 from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.conversation import Message, Purpose, Sparse, ToolCall, Usage
-from flyteplugins_codegen.store import digest
+from flyteplugins_codegen.models.settings import CacheMode
+from flyteplugins_codegen.models.spending import Message, Purpose, Sparse, ToolCall, Usage
+from flyteplugins_codegen.store import ContentStore, digest
 
 _DIFF_LINES = 40
 _DIFF_COLUMNS = 160
@@ -177,3 +182,119 @@ def _difference(recorded: RecordedRequest, asked: RecordedRequest) -> str:
     shown = [line[:_DIFF_COLUMNS] for line in lines]
     left_out = len(shown) - _DIFF_LINES
     return "\n".join(shown[:_DIFF_LINES] + ([f"... {left_out} more lines"] if left_out > 0 else []))
+
+
+# One question at a time: who asks holds a lock on it, and whoever asks the same meanwhile waits for the answer.
+
+_LOOK_EVERY_S = 0.02
+
+
+_NOT_POSSIBLE = -1
+
+
+@contextlib.asynccontextmanager
+async def claimed(path: Path, patience_s: float) -> AsyncIterator[float]:
+    """Hold the claim that this file stands for; the seconds that it took, 0 where nobody else held it.
+
+    Without a claim it goes on too, after `patience_s` and where the disk takes no file: a question that is asked twice
+    costs its price, and one that is never asked costs the run.
+    """
+    started, waited_s = time.monotonic(), 0.0
+    claim = _try_claim(path)
+    while claim is None and waited_s < patience_s:
+        # Looked at in turn: a call that waits in the kernel would hold up the event loop.
+        await asyncio.sleep(_LOOK_EVERY_S)
+        claim, waited_s = _try_claim(path), time.monotonic() - started
+    try:
+        yield waited_s
+    finally:
+        if claim is not None and claim != _NOT_POSSIBLE:
+            _give_up(path, claim)
+
+
+def _give_up(path: Path, claim: int) -> None:
+    """End the claim, its file first: by that, whoever opened it meanwhile sees that its lock stands for nothing."""
+    with contextlib.suppress(OSError):
+        path.unlink()
+    os.close(claim)
+
+
+def _try_claim(path: Path) -> int | None:
+    """The descriptor that holds the claim, None where another holds it, `_NOT_POSSIBLE` where none can be held."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        return _NOT_POSSIBLE
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        is_ours = os.fstat(descriptor).st_ino == path.stat().st_ino
+    except (BlockingIOError, FileNotFoundError):
+        is_ours = False
+    except OSError:  # a file system without locks
+        os.close(descriptor)
+        return _NOT_POSSIBLE
+    if is_ours:
+        return descriptor
+    os.close(descriptor)  # the holder before has removed the file that this is the lock of
+    return None
+
+
+# Paid replies, kept on disk before anybody sees them: a run that was killed goes on without paying again.
+
+REPLIES = "replies"
+"""The kind of their entries in the store."""
+_CLAIMS = "asking"
+
+
+class RememberedModel:
+    """A model that asks nothing twice.
+
+    `mode`: "auto" reads and writes the store, "override" asks anew and overwrites, "disable" leaves the store alone.
+    `scope` sets apart models of one name at different addresses.
+    """
+
+    def __init__(self, model: Model, store: ContentStore, mode: CacheMode = "auto", scope: str = "") -> None:
+        self._model = model
+        self._store = store
+        self._mode = mode
+        self._scope = scope
+
+    @property
+    def name(self) -> str:
+        """The name of the model that is asked."""
+        return self._model.name
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """See `Model`. The same question, asked at the same time by another task or process, is paid for once."""
+        if self._mode == "disable":
+            return await self._model.complete(request)
+        key = self._key(request)
+        if self._mode == "override":
+            return await self._ask(key, request)
+        return self._find(key) or await self._find_or_ask(key, request)
+
+    async def _find_or_ask(self, key: str, request: ModelRequest) -> ModelReply:
+        async with claimed(self._store.path(_CLAIMS, key).with_suffix(""), request.deadline_s) as waited_s:
+            return self._find(key) or await self._ask(key, _sooner(request, waited_s))
+
+    def _find(self, key: str) -> ModelReply | None:
+        found = self._store.get(REPLIES, key, ModelReply)
+        return found and found.model_copy(update={"is_reused": True})
+
+    async def _ask(self, key: str, request: ModelRequest) -> ModelReply:
+        reply = await self._model.complete(request)
+        # Before anybody sees it: it is paid for.
+        self._store.keep(REPLIES, key, reply)
+        return reply
+
+    def _key(self, request: ModelRequest) -> str:
+        # How long to wait for the answer is no part of the question.
+        return digest(self.name, self._scope, request.model_dump(mode="json", exclude={"deadline_s"}))
+
+
+def _sooner(request: ModelRequest, waited_s: float) -> ModelRequest:
+    """The request with what is left of its deadline after waiting for another who asked the same, in vain."""
+    if not waited_s:
+        return request
+    return request.model_copy(update={"deadline_s": max(request.deadline_s - waited_s, 0.001)})

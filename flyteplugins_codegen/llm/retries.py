@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.conversation import Usage
+from flyteplugins_codegen.models.spending import Usage
 
 T = TypeVar("T")
 

@@ -7,13 +7,10 @@ from typing import Literal
 from pydantic import Field
 
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.candidate import Candidate
-from flyteplugins_codegen.models.drift import DriftReport
+from flyteplugins_codegen.models.data import AppliedConstraint, DriftReport, SampleProfile, TableSchema
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.models.profile import SampleProfile
-from flyteplugins_codegen.models.report import TestReport
-from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.rules import AppliedConstraint, TableSchema
+from flyteplugins_codegen.models.job import Candidate, Request
+from flyteplugins_codegen.models.run import TestReport
 from flyteplugins_codegen.models.settings import Settings
 
 ToleratedDrift = Literal["none", "minor", "any"]

@@ -8,12 +8,205 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.budget import DEFAULT_BUDGET, Budget, Price
-from flyteplugins_codegen.models.pods import PodSettings, StageName, StageSettings
-from flyteplugins_codegen.models.privacy import Privacy
-from flyteplugins_codegen.models.profile import PrivacyMode
-from flyteplugins_codegen.models.resources import Resources, from_flytekit
-from flyteplugins_codegen.models.rules import ValidateMode
+from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
+from flyteplugins_codegen.models.spending import DEFAULT_BUDGET, Budget, Price
+
+# A container image that was built.
+
+
+class BuiltImage(Value):
+    """An image by its name, which names its content.
+
+    `digest` is that of its manifest in the registry, None for an image that was not pushed. `was_there` means that
+    nothing had to be built, or nothing pushed where that was asked for; then `log` has nothing to tell. `log` is what
+    the builder printed, the last 256 KiB of it.
+    """
+
+    name: str
+    digest: str | None = None
+    log: str = ""
+    was_there: bool = False
+    seconds: float = 0.0
+
+
+# How much of a sample's values a model may see.
+
+
+class Privacy(Value):
+    """`masked`: personal values are replaced by fakes; `rows`: values as they are; `profile`: statistics only.
+
+    `columns` are private by the user's word, each a name, or `sample.name`. By `profile` no value is sent that occurs
+    in fewer than `min_rows` rows. What looks like a key or a password is replaced in every mode.
+    """
+
+    mode: PrivacyMode = "masked"
+    columns: tuple[str, ...] = ()
+    min_rows: int = Field(default=5, ge=2)
+
+    def names(self, sample: str, column: str) -> bool:
+        """Whether the user named this column of this sample."""
+        return any(name.casefold() in {column.casefold(), f"{sample}.{column}".casefold()} for name in self.columns)
+
+
+# What a pod, or a run of a solution on this machine, may use.
+
+_QUANTITY = re.compile(r"\A([0-9]+(?:\.[0-9]+)?)(|k|M|G|T|Ki|Mi|Gi|Ti)\Z")
+_CPU = re.compile(r"\A[0-9]+(?:\.[0-9]{1,3}|m)?\Z")
+_BYTES_PER_UNIT = {
+    "": 1,
+    "k": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+}
+
+
+def check_quantity(name: str, value: str) -> str:
+    """A Kubernetes quantity of bytes as it is. Raises ValueError, naming the setting, for anything else."""
+    if not _QUANTITY.match(value):
+        raise ValueError(f"{name}={value!r} is no quantity of memory; write it like '512Mi' or '2Gi'")
+    return value
+
+
+class Resources(Value):
+    """What one run may use. Kubernetes quantities, as in `flytekit.Resources`, which is accepted too."""
+
+    cpu: str = "1"
+    mem: str = "1Gi"
+    gpu: str | None = None
+    ephemeral_storage: str | None = None
+
+    @field_validator("cpu", "mem", "gpu", "ephemeral_storage", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:
+        return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+    @field_validator("cpu")
+    @classmethod
+    def _check_cpu(cls, value: str) -> str:
+        if not _CPU.match(value) or not value.strip("0.m"):
+            raise ValueError(f"cpu={value!r} is no quantity of processors; write it like '2' or '500m'")
+        return value
+
+    @field_validator("gpu")
+    @classmethod
+    def _check_gpu(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch("[0-9]+", value):
+            raise ValueError(f"gpu={value!r} is no number of GPUs; write it like '1'")
+        return value
+
+    @field_validator("mem")
+    @classmethod
+    def _check_memory(cls, value: str) -> str:
+        return check_quantity("mem", value)
+
+    @field_validator("ephemeral_storage")
+    @classmethod
+    def _check_storage(cls, value: str | None) -> str | None:
+        return value if value is None else check_quantity("ephemeral_storage", value)
+
+    @property
+    def memory_mib(self) -> int:
+        """`mem` in MiB."""
+        match = _QUANTITY.match(self.mem)
+        assert match is not None  # noqa: S101 - validated
+        return max(1, int(float(match[1]) * _BYTES_PER_UNIT[match[2]]) // 2**20)
+
+
+def from_flytekit(value: Any) -> Any:
+    """`flytekit.Resources` as a mapping; a mapping, our own and None as they are. Raises ValueError for others."""
+    if value is None or isinstance(value, dict | Resources):
+        return value
+    names = ("cpu", "mem", "gpu", "ephemeral_storage")
+    if not all(hasattr(value, name) for name in names):
+        raise ValueError(f"{value!r} is no Resources; pass flytekit.Resources(cpu='1', mem='2Gi'), or a mapping")
+    return {name: getattr(value, name) for name in names if getattr(value, name) is not None}
+
+
+# How the pods of solutions and of stages stand in a cluster.
+
+SOLUTION_LABEL = ("flyteplugins-codegen", "solution")
+"""The label that every solution's pod carries, by which the NetworkPolicy in docs/deploy chooses it."""
+
+StageName = Literal[
+    "extract_context",
+    "infer_schemas",
+    "write_solution",
+    "write_tests",
+    "build_environment",
+    "run_tests",
+    "repair",
+    "draft_anew",
+    "work_as_agent",
+    "measure_strength",
+    "strengthen_tests",
+    "finish",
+]
+
+# Kubernetes: names of objects, labels and their values.
+_PART = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+_DNS_NAME = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*"
+_LABEL_KEY = re.compile(rf"(?:{_DNS_NAME}/)?{_PART}\Z")
+_LABEL_VALUE = re.compile(rf"(?:{_PART})?\Z")
+_OBJECT_NAME = re.compile(rf"{_DNS_NAME}\Z")
+
+
+class PodSettings(Value):
+    """The pod that a solution runs in, beside what every such pod has: no privilege, no token, a read-only root.
+
+    `runtime_class` names one of the cluster's RuntimeClasses, such as gVisor's or Kata's. `labels` come beside the one
+    by which docs/deploy chooses the pod. `tmp_size` bounds /tmp, the one writable place beside /var/outputs.
+    """
+
+    runtime_class: str | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+    tmp_size: str = "512Mi"
+
+    @field_validator("runtime_class")
+    @classmethod
+    def _check_runtime_class(cls, value: str | None) -> str | None:
+        if value is not None and not _OBJECT_NAME.match(value):
+            raise ValueError(f"runtime_class={value!r} is no name of a RuntimeClass; write one such as 'gvisor'")
+        return value
+
+    @field_validator("labels")
+    @classmethod
+    def _check_labels(cls, value: dict[str, str]) -> dict[str, str]:
+        for key, text in value.items():
+            if not (_LABEL_KEY.match(key) and _LABEL_VALUE.match(text)):
+                raise ValueError(f"{key!r}: {text!r} is no label; use letters, digits, '-', '_' and '.', at most 63")
+            if key == SOLUTION_LABEL[0]:
+                raise ValueError(f"the label {key} is set by the task itself; choose another name")
+        return value
+
+    @field_validator("tmp_size")
+    @classmethod
+    def _check_size(cls, value: str) -> str:
+        return check_quantity("tmp_size", value)
+
+
+class StageSettings(Value):
+    """What one stage's pod has on a cluster; what is not given stays as the stage has it by itself.
+
+    `resources` are requests and limits alike, `timeout_s` wall seconds of one try, `image` another runner image.
+    `cache=False` does the stage's work anew each time. On this machine, stages run in the process that calls them.
+    """
+
+    resources: Resources | None = None
+    retries: int | None = Field(default=None, ge=0)
+    timeout_s: float | None = Field(default=None, gt=0)
+    image: str | None = None
+    cache: bool = True
+
+    @field_validator("resources", mode="before")
+    @classmethod
+    def _accept_flytekit_resources(cls, value: Any) -> Any:
+        return from_flytekit(value)
+
 
 ApiName = Literal["chat", "responses"]
 Backend = Literal["calls", "agent"]

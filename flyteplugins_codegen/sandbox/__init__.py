@@ -6,13 +6,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from flyteplugins_codegen.sandbox.contract import ALL, APP, INPUTS, OUTPUTS, Execution, Job, Limits, Sandbox
+    from flyteplugins_codegen.sandbox.contract import ALL, APP, INPUTS, OUTPUTS, Execution, Job, Limits, Output, Sandbox
     from flyteplugins_codegen.sandbox.opening import open_sandbox
-    from flyteplugins_codegen.sandbox.outputs import Output
 
 __all__ = ["ALL", "APP", "INPUTS", "OUTPUTS", "Execution", "Job", "Limits", "Output", "Sandbox", "open_sandbox"]
 
-_ELSEWHERE = {"Output": "outputs", "open_sandbox": "opening"}
+_ELSEWHERE = {"open_sandbox": "opening"}
 
 
 def __getattr__(name: str) -> Any:

@@ -15,23 +15,25 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 
-from flyteplugins_codegen.sandbox import views
-from flyteplugins_codegen.sandbox.antechamber import UNPRIVILEGED_UID, Antechamber
+from flyteplugins_codegen.sandbox import bwrap_options
+from flyteplugins_codegen.sandbox.bwrap_options import Files, require_readable
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Execution, Job
-from flyteplugins_codegen.sandbox.ending import failure_message
-from flyteplugins_codegen.sandbox.folders import make_folder
-from flyteplugins_codegen.sandbox.held import HeldJob
-from flyteplugins_codegen.sandbox.inputs import Files, require_readable
-from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
 from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup, CgroupRoots
-from flyteplugins_codegen.sandbox.kernel.rlimits import render_rlimits
+from flyteplugins_codegen.sandbox.kernel.limits import render_rlimits
 from flyteplugins_codegen.sandbox.kernel.seccomp import seccomp_program
-from flyteplugins_codegen.sandbox.launch import START_S, Launch, open_pipe
 from flyteplugins_codegen.sandbox.pool import run_all
-from flyteplugins_codegen.sandbox.process import Watch
-from flyteplugins_codegen.sandbox.warm.request import Rights, is_small
-from flyteplugins_codegen.sandbox.warm.start import ZygoteSandbox
-from flyteplugins_codegen.sandbox.warm.worker import WarmWorkers
+from flyteplugins_codegen.sandbox.process import START_S, Launch, Watch, open_pipe
+from flyteplugins_codegen.sandbox.python_files import (
+    ENVIRONMENT,
+    UNPRIVILEGED_UID,
+    Antechamber,
+    Interpreter,
+    furnish,
+    variables,
+)
+from flyteplugins_codegen.sandbox.running import HeldJob, failure_message
+from flyteplugins_codegen.sandbox.temporary import make_folder
+from flyteplugins_codegen.sandbox.warm.fork import Rights, WarmWorkers, ZygoteSandbox, is_small
 
 _NAMESPACES = ("user", "mount", "pid", "network", "ipc", "uts", "cgroup-namespace")
 _PRIVILEGES = ("no-nested-user-namespace", "no-capabilities", "no-new-privileges", "private-root")
@@ -74,7 +76,9 @@ class Bubblewrap:
             place = self._antechamber.place if self._antechamber else Path
             entry = self._antechamber.entry() if self._antechamber else []
             self._command = [*entry, str(place(binary.folder) / binary.name)]
-            self._root = (views.hosts_root if shared else views.private_root)(self._folder, interpreter, place)
+            self._root = (bwrap_options.hosts_root if shared else bwrap_options.private_root)(
+                self._folder, interpreter, place
+            )
             self._warm = self._open_warm(tuple(preload), stack) if self._filter(None) else None
             self._stack = stack.pop_all()
 
@@ -155,7 +159,7 @@ class Bubblewrap:
         first = json.loads(info.read(4096))["child-pid"]
         if group and not entries:
             group.add(first)
-        private = () if self.kind == "none" else views.PRIVATE_FOLDERS
+        private = () if self.kind == "none" else bwrap_options.PRIVATE_FOLDERS
         folders = tuple(f"/proc/{first}/root{folder}" for folder in (OUTPUTS, *private))
         outputs = os.open(folders[0], os.O_RDONLY | os.O_DIRECTORY)
         stack.callback(os.close, outputs)
@@ -182,13 +186,25 @@ class Bubblewrap:
         files.add_all(APP, job.program)
         files.add_all(INPUTS, job.inputs)
         env = {**self._variables(), **job.env}
-        options = [*self._root, *files.options, *views.sized(OUTPUTS, job.limits), *views.setenv(env), "--chdir", APP]
+        options = [
+            *self._root,
+            *files.options,
+            *bwrap_options.sized(OUTPUTS, job.limits),
+            *bwrap_options.setenv(env),
+            "--chdir",
+            APP,
+        ]
         if self.kind == "none":
-            return [*views.shared_namespaces(), "--dir", APP, "--dir", INPUTS, *options]
-        return [*views.closed_namespaces(), *views.private_places(job.limits), *options, *views.sealed(job.limits)]
+            return [*bwrap_options.shared_namespaces(), "--dir", APP, "--dir", INPUTS, *options]
+        return [
+            *bwrap_options.closed_namespaces(),
+            *bwrap_options.private_places(job.limits),
+            *options,
+            *bwrap_options.sealed(job.limits),
+        ]
 
     def _variables(self) -> dict[str, str]:
-        return variables(ENVIRONMENT, views.package_places(self._interpreter))
+        return variables(ENVIRONMENT, bwrap_options.package_places(self._interpreter))
 
 
 @cache

@@ -9,15 +9,108 @@ FLYTE_CODEGEN_OUTPUTS say where the folders are instead, and arguments that begi
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from pathlib import Path
-from typing import Final, Literal, Protocol
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal, Protocol
 
-from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.sandbox.names import check_names, check_text, check_variables
-from flyteplugins_codegen.sandbox.outputs import Output
+from flyteplugins_codegen.errors import OutputError, RequestError
+
+# Which names may become files inside a sandbox, or come out of one.
+
+_LONGEST_NAME_BYTES = 255  # NAME_MAX of every Linux file system
+
+
+def check_names(what: str, names: Iterable[str], *, depth: int) -> None:
+    """Refuse, with RequestError, a name that is no plain relative path of at most `depth` parts."""
+    for name in names:
+        parts = name.split("/")
+        flaw = f"holds more than {depth - 1} folders" if len(parts) > depth else name_flaw(*parts)
+        if flaw:
+            raise RequestError(f"{what} of a sandboxed job cannot be called {name!r}: the name {flaw}; rename it")
+
+
+def name_flaw(*parts: str) -> str | None:
+    """Why one of these parts of a path is not safe as a file name anywhere, or None where all are."""
+    for part in parts:
+        if part in {"", ".", ".."}:
+            return "is empty or points to another folder"
+        if not part.isprintable() or "/" in part:
+            return "holds characters that are not printable"
+        if len(part.encode(errors="replace")) > _LONGEST_NAME_BYTES:
+            return f"is longer than {_LONGEST_NAME_BYTES} bytes"
+    return None
+
+
+def check_text(what: str, texts: Iterable[str]) -> None:
+    """Refuse, with RequestError, a text that no process can be given."""
+    for text in texts:
+        if "\0" in text:
+            raise RequestError(f"{what} of a sandboxed job holds a NUL character: {text!r}; remove it")
+
+
+def check_variables(names: Iterable[str]) -> None:
+    """Refuse, with RequestError, what cannot be the name of an environment variable."""
+    for name in names:
+        if not name or "=" in name or "\0" in name:
+            raise RequestError(f"no environment variable of a sandboxed job can be called {name!r}; rename it")
+
+
+# What a job left under /var/outputs, once it has been taken out of the sandbox.
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One output: a file, or a folder of files. It can be read until its sandbox is closed.
+
+    `files` maps the relative name of each file, as the job called it, to the copy on this machine, whose own name we
+    chose; a plain file's only entry is its own name. `executable` are the names of those that the job could execute;
+    their copies cannot be. `folders` are the relative names of the folders in a folder, empty ones too. `kept` keeps
+    those copies alive as long as the output is.
+    """
+
+    name: str
+    is_directory: bool
+    size_bytes: int
+    files: Mapping[str, Path]
+    executable: frozenset[str] = frozenset()
+    folders: tuple[str, ...] = ()
+    kept: Any = None
+
+    def read_bytes(self, limit: int) -> bytes:
+        """The first `limit` bytes of a file; `size_bytes` says whether that is all. Raises OutputError for a folder."""
+        if self.is_directory:
+            raise OutputError(f"output {self.name!r} is a folder, a file was expected; copy it out with copy_to()")
+        with self.files[self.name].open("rb") as file:
+            return file.read(limit)
+
+    def copy_to(self, path: Path) -> None:
+        """Copy to `path`: a file, or a new folder that holds every file of the tree flat, as the cluster stores it.
+
+        Raises OutputError where two files of the tree have the same name, because one would replace the other.
+        """
+        if not self.is_directory:
+            shutil.copyfile(self.files[self.name], path)
+            return
+        flat = self._flat_names()
+        path.mkdir(parents=True)
+        for name, source in flat.items():
+            shutil.copyfile(source, path / name)
+
+    def _flat_names(self) -> dict[str, Path]:
+        flat: dict[str, Path] = {}
+        for relative, source in self.files.items():
+            name = PurePosixPath(relative).name
+            if name in flat:
+                raise OutputError(
+                    f"output {self.name!r}: two files of the folder are called {name!r}, and a folder output is stored "
+                    "flat; give every file a name of its own"
+                )
+            flat[name] = source
+        return flat
+
 
 APP: Final = "/app"
 INPUTS: Final = "/var/inputs"

@@ -18,16 +18,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from flyteplugins_codegen.sandbox.bwrap_options import memory_file
+from flyteplugins_codegen.sandbox.collect import take_outputs
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Execution, Job
-from flyteplugins_codegen.sandbox.ending import describe, failure_message, read_ending
-from flyteplugins_codegen.sandbox.folders import make_folder, require_input
-from flyteplugins_codegen.sandbox.harvest import take_outputs
-from flyteplugins_codegen.sandbox.inputs import memory_file
-from flyteplugins_codegen.sandbox.interpreter import Interpreter, furnish, variables
-from flyteplugins_codegen.sandbox.kernel.census import Census
-from flyteplugins_codegen.sandbox.launch import START_S, Launch
+from flyteplugins_codegen.sandbox.kernel.limits import Census
 from flyteplugins_codegen.sandbox.pool import run_all
-from flyteplugins_codegen.sandbox.process import Watch
+from flyteplugins_codegen.sandbox.process import START_S, Launch, Watch
+from flyteplugins_codegen.sandbox.python_files import Interpreter, furnish, variables
+from flyteplugins_codegen.sandbox.running import describe, failure_message, read_ending
+from flyteplugins_codegen.sandbox.temporary import make_folder, require_input
 
 _VARIABLES = {"FLYTE_CODEGEN_APP": APP, "FLYTE_CODEGEN_INPUTS": INPUTS, "FLYTE_CODEGEN_OUTPUTS": OUTPUTS}
 

@@ -7,10 +7,9 @@ import re
 import textwrap
 from collections.abc import Iterator
 
-from flyteplugins_codegen.parsing import parse_python
-from flyteplugins_codegen.source.blocks import extract_blocks
-from flyteplugins_codegen.source.definitions import FunctionDefinition
-from flyteplugins_codegen.source.replies.lines import split_lines
+from flyteplugins_codegen.source.extraction.blocks import extract_blocks
+from flyteplugins_codegen.source.extraction.lines import split_lines
+from flyteplugins_codegen.source.python import FunctionDefinition, parse_python
 
 _LONGEST = 100_000  # characters that are tried in more than one way
 _MAX_BLOCKS = 8

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 
 
@@ -134,3 +135,20 @@ def _first_line(search: str) -> str:
     lines = [line for line in search.strip().split("\n") if line.strip()]
     first = lines[0][:80] if lines else ""
     return f"{first} (+{len(lines) - 1} lines)" if len(lines) > 1 else first
+
+
+# What changed in a file, as a unified diff that `git apply` and `patch -p1` take.
+
+_NO_NEWLINE = "\\ No newline at end of file\n"
+
+
+def unified_diff(old: str, new: str, name: str) -> str:
+    """The diff of a file of this name, relative and with slashes; "" where nothing changed."""
+    # Not `splitlines`: a form feed or a line separator of Unicode's ends no line of a diff.
+    lines = difflib.unified_diff(_lines(old), _lines(new), f"a/{name}", f"b/{name}")
+    return "".join(line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}" for line in lines)
+
+
+def _lines(text: str) -> list[str]:
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from flyteplugins_codegen.models.candidate import Candidate
-from flyteplugins_codegen.models.conversation import ModelCall
+from flyteplugins_codegen.models.job import Candidate
 from flyteplugins_codegen.models.run import ActionName, Attempt, Run
-from flyteplugins_codegen.source.declared_tests import asserts_something
-from flyteplugins_codegen.source.test_functions import without_tests
-from flyteplugins_codegen.stages.actions import Action, AddPackages, AddSystemPackages, DropTests
+from flyteplugins_codegen.models.spending import ModelCall
+from flyteplugins_codegen.source.tests import asserts_something, without_tests
 from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import next_action
-from flyteplugins_codegen.stages.progress import logger
+from flyteplugins_codegen.stages.loop import Action, AddPackages, AddSystemPackages, DropTests, next_action
+from flyteplugins_codegen.telemetry import logger
 
 
 def with_changed(run: Run, number: int, **changes: Any) -> Run:

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
-from flyteplugins_codegen.environment.layers import install
-from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS, resolve
-from flyteplugins_codegen.environment.packages import requirements_of
-from flyteplugins_codegen.environment.system import missing_system_packages
 from flyteplugins_codegen.errors import PackageError, SettingsError
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
-from flyteplugins_codegen.models.image import BuiltImage
-from flyteplugins_codegen.models.report import Cause, TestReport
-from flyteplugins_codegen.models.run import Attempt, Run
-from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.source.imports import third_party_names
+from flyteplugins_codegen.models.run import Attempt, Cause, Run, TestReport
+from flyteplugins_codegen.models.settings import BuiltImage, Settings
+from flyteplugins_codegen.packages.install import install
+from flyteplugins_codegen.packages.names import missing_system_packages, requirements_of
+from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS, resolve
+from flyteplugins_codegen.solution.image import build_environment_image
+from flyteplugins_codegen.source.python import third_party_names
 from flyteplugins_codegen.stages.attempts import with_changed
-from flyteplugins_codegen.stages.images import build_environment_image
 from flyteplugins_codegen.stages.lineage import pending_attempt
-from flyteplugins_codegen.stages.progress import stage
+from flyteplugins_codegen.telemetry import stage
 
 
 def build_environment(run: Run, tell_image: Callable[[BuiltImage], object] | None = None) -> Run:

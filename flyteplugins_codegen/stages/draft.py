@@ -4,25 +4,88 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Generic, TypeVar
 
-from flyteplugins_codegen.errors import BudgetSpentError, ModelError, ReplyError
-from flyteplugins_codegen.llm.ask import Answer
-from flyteplugins_codegen.llm.budgeted import Account
-from flyteplugins_codegen.llm.prompts import Brief, solution_messages, suite_messages
+from pydantic import BaseModel
+
+from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ModelError, ReplyError
+from flyteplugins_codegen.llm.ask import Answer, ask, build_request
+from flyteplugins_codegen.llm.budget import Account, BudgetedModel, priced
+from flyteplugins_codegen.llm.prompts import Brief, describe_learnt, fresh_messages, solution_messages, suite_messages
+from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import SolutionReply, TestsReply
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
-from flyteplugins_codegen.models.conversation import ModelCall
-from flyteplugins_codegen.models.profile import DataContext
-from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.data import DataContext
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Request
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.source.blocks import unfence
-from flyteplugins_codegen.stages.asking import Question, ask_within
-from flyteplugins_codegen.stages.attempts import with_calls, with_round
-from flyteplugins_codegen.stages.privacy import without_keys
-from flyteplugins_codegen.stages.progress import stage
+from flyteplugins_codegen.models.spending import Message, ModelCall, Purpose, Spending
+from flyteplugins_codegen.source.extraction.blocks import unfence
+from flyteplugins_codegen.stages.attempts import with_calls, with_round, with_unusable
+from flyteplugins_codegen.stages.lineage import base_attempt
+from flyteplugins_codegen.stages.loop import FreshDrafts, next_action
+from flyteplugins_codegen.stages.privacy import masked_failures, masker_for, without_keys
+from flyteplugins_codegen.store import ContentStore
+from flyteplugins_codegen.telemetry import stage
+
+# How the stages ask a model: remembered, within the run's budget, every call priced.
+
+ReplyT = TypeVar("ReplyT", bound=BaseModel)
+
+
+def open_account(run: Run, *, shares: int = 1, on_call: Callable[[], None] = lambda: None) -> Account:
+    """The account of the run's budget, from what its calls have spent by now, in this process or in others.
+
+    `shares` is how many stages run beside each other, each in a process of its own; `on_call` as of `Account`.
+    """
+    spent = sum((_spending(call) for call in run.calls if not call.is_reused), Spending())
+    budget = run.settings.budget
+    return Account(budget.shared(spent, shares) if shares > 1 else budget, spent, on_call)
+
+
+def _spending(call: ModelCall) -> Spending:
+    tokens = call.usage.input_tokens + call.usage.output_tokens
+    return Spending(calls=1, tokens=tokens, cost_usd=call.cost_usd, wall_s=call.wall_s)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Question(Generic[ReplyT]):
+    """What is asked, and what counts as an answer: `check` raises ValueError for a value that cannot be used.
+
+    Another `attempt` is a question of its own, for one more answer to the same. `keeps_unusable` where the run goes on
+    without an answer, and a run that takes it up again must go on alike; see `llm.ask.ask`.
+    """
+
+    purpose: Purpose
+    messages: tuple[Message, ...]
+    reply_type: type[ReplyT]
+    check: Callable[[ReplyT], object] = lambda _: None
+    attempt: int = 0
+    keeps_unusable: bool = False
+
+
+async def ask_within(account: Account, settings: Settings, question: Question[ReplyT]) -> Answer[ReplyT]:
+    """A valid reply of the run's model.
+
+    Raises BudgetSpentError where the budget allows no call more; ModelError: see its subclasses. `calls` are priced.
+    """
+    model = open_model(
+        settings, store=ContentStore(), watch=lambda asked: BudgetedModel(asked, account, settings.prices)
+    )
+    request = build_request(question.purpose, question.messages, question.reply_type, settings)
+    request = request.model_copy(update={"attempt": question.attempt})
+    try:
+        answer = await ask(model, request, question.reply_type, question.check, keeps_unusable=question.keeps_unusable)
+    except ModelError as error:
+        error.calls = _priced(error.calls, settings)
+        raise
+    return Answer(answer.value, _priced(answer.calls, settings))
+
+
+def _priced(calls: Iterable[ModelCall], settings: Settings) -> tuple[ModelCall, ...]:
+    return priced(calls, settings.model, settings.prices)
 
 
 class SolutionDraft(Value):
@@ -185,3 +248,84 @@ def with_drafts(run: Run, drafts: Drafts) -> Run:
     reason += f"; of {len(unusable)} more none could be used: {unusable[0]}" if unusable else ""
     attempts = [Attempt(number=1, action="first_draft", reason=reason, candidate=each) for each in candidates]
     return with_round(run, attempts).model_copy(update={"stopped": stops[0] if stops else ""})
+
+
+# Stage `draft_anew`: solutions from the description again, with what was learnt from those that no repair helped.
+
+
+class Drafted(Value):
+    """The run with the fresh candidates as its next attempts, and the calls with their messages."""
+
+    run: Run
+    calls: tuple[ModelCall, ...]
+
+
+class _Failures(Value):
+    attempts: tuple[Attempt, ...]
+
+
+async def draft_anew(run: Run, samples: Mapping[str, Path], account: Account) -> Drafted:
+    """Ask for as many solutions as `next_action` says, side by side; the tests stay those of the attempts before.
+
+    A reply that cannot be used leaves the others, and is told as an attempt in vain. Where the budget allows none, the
+    run is stopped.
+
+    Raises:
+        ModelError: the model could not be reached; replies that came all the same are kept for the next run.
+    """
+    with stage("draft anew") as note:
+        drafts = await write_anew(run, samples, account, range(fresh_drafts(run).count))
+        drafted = with_fresh(run, drafts)
+        made = sum(draft.solution is not None for draft in drafts)
+        note.detail = drafted.run.stopped or f"{made} solution{'s' if made != 1 else ''}"
+        return drafted
+
+
+def fresh_drafts(run: Run) -> FreshDrafts:
+    """How many are asked for, and why. Raises CodegenError where something else comes next."""
+    action = next_action(run)
+    if not isinstance(action, FreshDrafts):
+        raise CodegenError(f"no fresh drafts come next, but {type(action).__name__}")
+    return action
+
+
+async def write_anew(
+    run: Run, samples: Mapping[str, Path], account: Account, places: Iterable[int]
+) -> tuple[SolutionDraft, ...]:
+    """The drafts at these places of the round, asked for side by side. Raises ModelError, once all have ended."""
+    masker = masker_for(run.settings, run.request)
+    failed = await asyncio.to_thread(masked_failures, _Failures(attempts=run.attempts), masker, samples)
+    learnt = describe_learnt(failed.attempts)
+    # Their numbers make of each a question of its own, which an earlier answer does not stand for.
+    asked = [_write(run, account, learnt, len(run.attempts) + place + 1) for place in places]
+    made = await asyncio.gather(*asked, return_exceptions=True)
+    for error in made:
+        if isinstance(error, BaseException):
+            raise with_calls_of(error, made)
+    return tuple(draft for draft in made if isinstance(draft, SolutionDraft))
+
+
+async def _write(run: Run, account: Account, learnt: str, number: int) -> SolutionDraft:
+    brief = brief_of(run.settings, run.request, run.context)
+    messages = without_keys(fresh_messages(brief, learnt, number), run.request)
+    question = Question(purpose="solution", messages=messages, reply_type=SolutionReply, keeps_unusable=True)
+    try:
+        return draft_of(await ask_within(account, run.settings, question))
+    except BudgetSpentError as error:
+        return SolutionDraft(calls=error.calls, stopped=str(error))
+    except ReplyError as error:
+        return SolutionDraft(calls=error.calls, unusable=str(error))
+
+
+def with_fresh(run: Run, drafts: Sequence[SolutionDraft]) -> Drafted:
+    """The run with the drafts as its next round, judged by the tests of the attempts before."""
+    reason, tests = fresh_drafts(run).reason, base_attempt(run).candidate.tests
+    calls = tuple(call for draft in drafts for call in draft.calls)
+    unusable = [draft.unusable for draft in drafts if draft.unusable]
+    run = with_unusable(with_calls(run, calls), "fresh_draft", reason, unusable)
+    candidates = [made for draft in drafts if (made := draft.candidate(tests)) is not None]
+    if not candidates:
+        stopped = next((draft.stopped for draft in drafts if draft.stopped), "")
+        return Drafted(run=run.model_copy(update={"stopped": stopped}), calls=calls)
+    attempts = [Attempt(number=1, action="fresh_draft", reason=reason, candidate=each) for each in candidates]
+    return Drafted(run=with_round(run, attempts), calls=calls)

@@ -9,10 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from flyteplugins_codegen.llm.budgeted import Account
-from flyteplugins_codegen.models.conversation import ModelCall
+from flyteplugins_codegen.llm.budget import Account
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.stages.actions import (
+from flyteplugins_codegen.models.spending import ModelCall
+from flyteplugins_codegen.stages.agentic.work import Worked, work_as_agent
+from flyteplugins_codegen.stages.attempts import settle_certainties
+from flyteplugins_codegen.stages.build import build_environment
+from flyteplugins_codegen.stages.candidates.judge import judge_side_by_side
+from flyteplugins_codegen.stages.context import extract_context, with_schemas
+from flyteplugins_codegen.stages.draft import Drafted, draft_anew, open_account, with_drafts, write_drafts
+from flyteplugins_codegen.stages.loop import (
     Action,
     BuildEnvironment,
     Driven,
@@ -25,20 +31,10 @@ from flyteplugins_codegen.stages.actions import (
     StrengthenTests,
     WorkAsAgent,
 )
-from flyteplugins_codegen.stages.agentic.work import Worked, work_as_agent
-from flyteplugins_codegen.stages.asking import open_account
-from flyteplugins_codegen.stages.attempts import settle_certainties
-from flyteplugins_codegen.stages.benches import Benches
-from flyteplugins_codegen.stages.build import build_environment
-from flyteplugins_codegen.stages.candidates.judging import judge_side_by_side
-from flyteplugins_codegen.stages.context import extract_context
-from flyteplugins_codegen.stages.draft import with_drafts, write_drafts
-from flyteplugins_codegen.stages.fresh import Drafted, draft_anew
 from flyteplugins_codegen.stages.prepare import check_sandbox
 from flyteplugins_codegen.stages.repair import Repaired, repair
-from flyteplugins_codegen.stages.schemas import with_schemas
-from flyteplugins_codegen.stages.strength import judge_and_measure, measure_strength
-from flyteplugins_codegen.stages.stronger_tests import Strengthened, strengthen_tests
+from flyteplugins_codegen.stages.sandboxes import Benches
+from flyteplugins_codegen.stages.strength import Strengthened, judge_and_measure, measure_strength, strengthen_tests
 
 
 async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple, cast
 from pydantic import JsonValue
 
 from flyteplugins_codegen.errors import InterfaceError
-from flyteplugins_codegen.models.interface import TypeName
-from flyteplugins_codegen.models.request import Example
-from flyteplugins_codegen.sandbox.launcher import check_argument, check_folder_files, format_value, parse_output
-from flyteplugins_codegen.sandbox.names import name_flaw
+from flyteplugins_codegen.models.job import Example, TypeName
+from flyteplugins_codegen.portable.launcher import check_argument, check_folder_files, format_value, parse_output
+from flyteplugins_codegen.sandbox.contract import name_flaw
 
 _FILE_LIMIT = 256 * 1024
 _SHOWN_CHARS = 80

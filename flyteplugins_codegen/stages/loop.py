@@ -7,33 +7,203 @@ one. `_AFTER_SUCCESS` and `_AFTER_FAILURE` hold them in order, and a new one is 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Final, TypeAlias
 
-from flyteplugins_codegen.models.report import Cause
-from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
-from flyteplugins_codegen.source.test_functions import function_of
-from flyteplugins_codegen.stages.actions import (
-    Action,
-    AddPackages,
-    AddSystemPackages,
-    BuildEnvironment,
-    DropTests,
-    Finish,
-    FirstDraft,
-    FreshDrafts,
-    JudgeSideBySide,
-    Repair,
-    RunTests,
-    WorkAsAgent,
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.run import Attempt, Blame, Cause, DroppedTest, Run, TestReport
+from flyteplugins_codegen.models.spending import ModelCall
+from flyteplugins_codegen.source.tests import find_test_functions, function_of
+from flyteplugins_codegen.stages.candidates.choose import affordable_drafts, choose
+from flyteplugins_codegen.stages.candidates.explain import disagreement_of
+from flyteplugins_codegen.stages.diagnosis import (
+    contradicting_tests,
+    droppable,
+    failed_tests,
+    missing_packages,
+    needed_system_packages,
+    suspect,
 )
-from flyteplugins_codegen.stages.blame import suspect
-from flyteplugins_codegen.stages.candidates.affording import affordable_drafts
-from flyteplugins_codegen.stages.candidates.choosing import choose
-from flyteplugins_codegen.stages.candidates.verdict import disagreement_of
-from flyteplugins_codegen.stages.certainties import missing_packages, needed_system_packages
-from flyteplugins_codegen.stages.contradictions import contradicting_tests, droppable
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
-from flyteplugins_codegen.stages.strengthening import measure_first, strengthen, unsettled_tests
+
+# What can be done next with a run: the answers of `stages.loop.next_action`, which every driver carries out.
+
+
+class FirstDraft(Value):
+    """Ask for `count` solutions, none seeing another, and, side by side, for tests."""
+
+    count: int = 1
+
+
+class FreshDrafts(Value):
+    """Ask for `count` solutions anew, none seeing another, with what was learnt from those that failed."""
+
+    count: int
+    reason: str
+
+
+class BuildEnvironment(Value):
+    """Resolve what the first candidate that is not judged yet needs."""
+
+
+class RunTests(Value):
+    """Run the first candidate that is not judged yet."""
+
+
+class JudgeSideBySide(Value):
+    """Build and run all candidates that are not judged yet."""
+
+
+class AddPackages(Value):
+    """Try the same code with more packages: the cause is certain, no model is asked."""
+
+    packages: tuple[str, ...]
+    reason: str
+
+
+class AddSystemPackages(Value):
+    """Name the Debian packages that the same code needs: the cause is certain, no model is asked."""
+
+    packages: tuple[str, ...]
+    reason: str
+
+
+class DropTests(Value):
+    """Judge the same code without generated tests that are certainly wrong, or that nothing could settle.
+
+    `attempt` is the number of the one whose code that is; by default the one that the run goes on from.
+    """
+
+    tests: tuple[DroppedTest, ...]
+    attempt: int | None = None
+
+
+class MeasureStrength(Value):
+    """Find out how many mutants of the candidate its tests tell from it."""
+
+
+class StrengthenTests(Value):
+    """Ask once for tests that fail for the mutants that survived, and judge the same code by these too."""
+
+    survivors: tuple[str, ...]
+    reason: str
+
+
+class Repair(Value):
+    """Ask the model once for the cause and the change; `blame` tells it where to look, `blame_reason` why there."""
+
+    reason: str
+    blame: Blame | None = None
+    blame_reason: str = ""
+
+
+class WorkAsAgent(Value):
+    """Let the model work by tools until it submits a candidate, in place of drafts and repairs."""
+
+    reason: str
+
+
+class Finish(Value):
+    """Stop here; `reason` says what decided."""
+
+    success: bool
+    reason: str
+
+
+class Driven(Value):
+    """A run that came to its end, how, and every call with its messages."""
+
+    run: Run
+    finish: Finish
+    calls: tuple[ModelCall, ...]
+
+
+Action: TypeAlias = (
+    FirstDraft
+    | FreshDrafts
+    | BuildEnvironment
+    | RunTests
+    | JudgeSideBySide
+    | AddPackages
+    | AddSystemPackages
+    | DropTests
+    | MeasureStrength
+    | StrengthenTests
+    | Repair
+    | WorkAsAgent
+    | Finish
+)
+
+
+# When the tests that a candidate passed are tested themselves, and when stronger ones are asked for.
+
+
+def measure_first(run: Run, base: Attempt) -> MeasureStrength | None:
+    """Tests that a model wrote are measured before they count; what the user gave is right by definition."""
+    is_tested = base.candidate.tests is not None and not run.settings.skip_tests
+    return MeasureStrength() if is_tested and base.strength is None else None
+
+
+def strengthen(run: Run, base: Attempt) -> StrengthenTests | None:
+    """Below `min_test_strength`, whatever else has judged the candidate: at most once in a run.
+
+    Not where the budget or the iterations are spent: a candidate that passed is kept as it is. Nor for an agent, which
+    writes its tests itself.
+    """
+    strength, settings = base.strength, run.settings
+    if strength is None or strength.share is None or strength.share >= settings.min_test_strength:
+        return None
+    has_asked = any(call.purpose == "stronger_tests" for call in run.calls)
+    has_room = not run.stopped and len(run.attempts) < settings.max_iterations
+    if has_asked or not has_room or settings.backend == "agent":
+        return None
+    told = f"{len(strength.survivors)} of {strength.total} wrong versions of the solution pass its tests"
+    return StrengthenTests(survivors=strength.survivors, reason=told)
+
+
+class Unsettled(Value):
+    """Further tests that nothing could settle, and the number of the attempt to go back to without them."""
+
+    attempt: int
+    tests: tuple[DroppedTest, ...]
+
+
+def unsettled_tests(run: Run, base: Attempt) -> Unsettled | None:
+    """The further tests that fail for the very code which had passed before they were asked for.
+
+    None where there are none. Where that code failed otherwise than test by test, none of them is kept.
+    """
+    lineage = lineage_of(run, base)
+    passed = _passed_before(lineage)
+    if passed is None:
+        return None
+    judged = next(each for each in reversed(lineage) if _code(each) == _code(passed))
+    added = [name for name in _test_names(judged) if name not in _test_names(passed)]
+    failed = {function_of(test.name) for test in failed_tests(judged.report or TestReport())}
+    wrong = [name for name in added if name in failed] or added
+    tests = tuple(DroppedTest(name=name, reason=_UNSETTLED, attempt=judged.number) for name in wrong)
+    back = passed if len(wrong) == len(added) else judged
+    return Unsettled(attempt=back.number, tests=tests) if tests else None
+
+
+_UNSETTLED: Final = "meant to fail for mutants, it fails for a solution that had passed all else; no repair settled it"
+
+
+def _passed_before(lineage: tuple[Attempt, ...]) -> Attempt | None:
+    """The attempt whose tests were found weak."""
+    return next((before for before, after in pairwise(lineage) if after.action == "strengthen_tests"), None)
+
+
+def _code(attempt: Attempt) -> str:
+    return attempt.candidate.solution.code
+
+
+def _test_names(attempt: Attempt) -> tuple[str, ...]:
+    try:
+        return tuple(function.name for function in find_test_functions(attempt.candidate.tests or ""))
+    except SyntaxError:
+        return ()
+
 
 REPAIRS_OF_ONE_CANDIDATE: Final = 2
 FRESH_CANDIDATES: Final = 3

@@ -10,16 +10,15 @@ from typing import Any
 
 from flyteplugins_codegen.data.files import describe_sample, is_data_frame
 from flyteplugins_codegen.data.inputs import frame_file, is_frame
-from flyteplugins_codegen.data.pandera_reading import read_schema
+from flyteplugins_codegen.data.pandera import read_schema
 from flyteplugins_codegen.errors import InterfaceError, RequestError, SampleError
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.interface import TypeName, check_name, input_types, output_types
-from flyteplugins_codegen.models.request import Request, Sample
-from flyteplugins_codegen.models.rules import TableSchema
+from flyteplugins_codegen.models.data import TableSchema
+from flyteplugins_codegen.models.job import Request, Sample, TypeName, check_name, input_types, output_types
 from flyteplugins_codegen.models.settings import SandboxKind
-from flyteplugins_codegen.parsing import parse_python
 from flyteplugins_codegen.sandbox.opening import open_sandbox
-from flyteplugins_codegen.source.declared_tests import declared_tests
+from flyteplugins_codegen.source.python import parse_python
+from flyteplugins_codegen.source.tests import declared_tests
 from flyteplugins_codegen.stages.examples import Interface, checked_examples
 from flyteplugins_codegen.store import cache_dir
 

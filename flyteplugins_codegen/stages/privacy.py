@@ -9,14 +9,13 @@ from typing import Any, TypeAlias, TypeVar
 
 from flyteplugins_codegen.data.privacy.detection import find_keys
 from flyteplugins_codegen.data.privacy.failures import Cells, failure_mask
-from flyteplugins_codegen.data.privacy.fakes import Fakes, masking_key
-from flyteplugins_codegen.data.privacy.masking import Masker, mask_profile
+from flyteplugins_codegen.data.privacy.masking import Fakes, Masker, mask_profile, masking_key
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.conversation import Message
-from flyteplugins_codegen.models.profile import SampleProfile
-from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.data import SampleProfile
+from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.sandbox.validator import UnreadableError, read_cells
+from flyteplugins_codegen.models.spending import Message
+from flyteplugins_codegen.portable.validator import UnreadableError, read_cells
 
 # Where reports quote what a program said, and a program what it read.
 _SPOKEN = frozenset({"message", "stderr", "stdout", "traceback", "variables", "output", "reason", "unusable"})

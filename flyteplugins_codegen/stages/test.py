@@ -13,31 +13,37 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from flyteplugins_codegen.environment.lock import RUNNER_REQUIREMENTS
-from flyteplugins_codegen.environment.system import missing_system_packages
 from flyteplugins_codegen.errors import CodegenError, PackageError
-from flyteplugins_codegen.models.candidate import Candidate
+from flyteplugins_codegen.judging.causes import syntax_cause
+from flyteplugins_codegen.judging.suites.run import SuiteJob, run_suite
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.models.report import SAMPLES_CASE, Cause, ScriptRun, SuiteOrigin, SuiteReport, TestReport
-from flyteplugins_codegen.models.request import Example
-from flyteplugins_codegen.models.run import Attempt, Run
-from flyteplugins_codegen.models.strength import TestStrength
-from flyteplugins_codegen.sandbox.expectations import expect_outputs
-from flyteplugins_codegen.sandbox.outputs import Output
-from flyteplugins_codegen.sandbox.python_errors import syntax_cause
-from flyteplugins_codegen.sandbox.script import ScriptJob, run_script
-from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite
-from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests
+from flyteplugins_codegen.models.job import Candidate, Example
+from flyteplugins_codegen.models.run import (
+    SAMPLES_CASE,
+    Attempt,
+    Cause,
+    Run,
+    ScriptRun,
+    SuiteOrigin,
+    SuiteReport,
+    TestReport,
+    TestStrength,
+)
+from flyteplugins_codegen.packages.names import missing_system_packages
+from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS
+from flyteplugins_codegen.sandbox.contract import Output
+from flyteplugins_codegen.solution.execute import with_retries
+from flyteplugins_codegen.solution.expectations import expect_outputs
+from flyteplugins_codegen.solution.script import ScriptJob, run_script
+from flyteplugins_codegen.solution.validate import schema_cause, schemas_text
+from flyteplugins_codegen.source.tests import asserts_something, declared_tests
 from flyteplugins_codegen.stages.attempts import with_changed
-from flyteplugins_codegen.stages.benches import WORKERS, Bench, Benches
-from flyteplugins_codegen.stages.execute import with_retries
-from flyteplugins_codegen.stages.lineage import pending_attempt
-from flyteplugins_codegen.stages.outcome import count_tests
-from flyteplugins_codegen.stages.progress import stage
-from flyteplugins_codegen.stages.remember import Shelf, remember
-from flyteplugins_codegen.stages.validate import schema_cause, schemas_text
+from flyteplugins_codegen.stages.lineage import count_tests, pending_attempt
+from flyteplugins_codegen.stages.sandboxes import WORKERS, Bench, Benches
+from flyteplugins_codegen.stages.stage_cache import Shelf, remember
+from flyteplugins_codegen.telemetry import stage
 
-_REPORTS = Shelf("reports", ("environment", "sandbox", "source"))
+_REPORTS = Shelf("reports", ("judging", "packages", "portable", "sandbox", "solution", "source"))
 
 
 def run_tests(run: Run, samples: Mapping[str, Path], benches: Benches | None = None) -> Run:

@@ -10,7 +10,7 @@ from hostile.host import Host, open_host
 
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox import Sandbox
-from flyteplugins_codegen.sandbox.interpreter import find_interpreter
+from flyteplugins_codegen.sandbox.python_files import find_interpreter
 
 
 @pytest.fixture(scope="session")

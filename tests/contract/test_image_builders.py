@@ -19,17 +19,16 @@ import pytest
 from base_image import pip_image, podman
 from image_registry import PASSWORD, USER, ImageRegistry
 
-from flyteplugins_codegen.environment.containers import image_name
-from flyteplugins_codegen.environment.images.choosing import open_builder
-from flyteplugins_codegen.environment.images.contract import BuildOrder, ImageBuilder
-from flyteplugins_codegen.environment.images.making import make_image
-from flyteplugins_codegen.environment.images.registry import find_digest, login_file
-from flyteplugins_codegen.environment.lock import resolve
 from flyteplugins_codegen.errors import ImageBuildError, PackageError, SettingsError
-from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.job import SolutionBundle
 from flyteplugins_codegen.models.settings import ImageConfig
-from flyteplugins_codegen.stages.images import build_solution_image
+from flyteplugins_codegen.packages.images.build import make_image, open_builder
+from flyteplugins_codegen.packages.images.builder import BuildOrder, ImageBuilder
+from flyteplugins_codegen.packages.images.containerfile import image_name
+from flyteplugins_codegen.packages.images.registry import find_digest, login_file
+from flyteplugins_codegen.packages.resolve import resolve
+from flyteplugins_codegen.solution.image import build_solution_image
 
 CODE = """\
 import pathlib

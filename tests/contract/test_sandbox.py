@@ -19,7 +19,7 @@ from backends import ISOLATING, UNGROUPED, open_backend
 from flyteplugins_codegen.errors import OutputError, RequestError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox import ALL, Execution, Job, Limits, Sandbox, open_sandbox
-from flyteplugins_codegen.sandbox.interpreter import find_interpreter
+from flyteplugins_codegen.sandbox.python_files import find_interpreter
 
 PRELUDE = "import os, sys, time, signal, pathlib\nOUT, IN, APP = map(pathlib.Path, sys.argv[1:4])\n"
 

@@ -15,7 +15,7 @@ import pytest
 
 from flyteplugins_codegen.data import extract_data_context, profile_sample
 from flyteplugins_codegen.errors import SampleError
-from flyteplugins_codegen.models.profile import SampleProfile
+from flyteplugins_codegen.models.data import SampleProfile
 
 
 def profile_of(folder: Path, file_name: str, content: bytes) -> SampleProfile:

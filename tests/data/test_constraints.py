@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flyteplugins_codegen.data.constraints.grammar import read_constraint
-from flyteplugins_codegen.data.constraints.subjects import Vocabulary
-from flyteplugins_codegen.models.rules import Rule
+from flyteplugins_codegen.data.constraints.terms import Vocabulary
+from flyteplugins_codegen.models.data import Rule
 
 TABLES = {
     "sales": ["quantity", "price", "status", "email", "id", "Order ID", "unit price", "end", "start", "code"],

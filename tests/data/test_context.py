@@ -11,8 +11,8 @@ import pytest
 
 from flyteplugins_codegen.data.context import render_context
 from flyteplugins_codegen.data.profile import profile_sample
-from flyteplugins_codegen.data.texts import shorten
-from flyteplugins_codegen.models.profile import SampleProfile
+from flyteplugins_codegen.models.data import SampleProfile
+from flyteplugins_codegen.text import shorten
 
 WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.csv"
 

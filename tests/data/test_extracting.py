@@ -12,7 +12,7 @@ import pytest
 
 from flyteplugins_codegen.data import DataContext, Privacy, extract_data_context
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.models.profile import ForeignKey
+from flyteplugins_codegen.models.data import ForeignKey
 
 WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.csv"
 CUSTOMERS = pd.DataFrame({"id": range(100, 150), "mail": [f"person{number}@firm.org" for number in range(50)]})

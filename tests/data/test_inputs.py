@@ -22,7 +22,7 @@ from pyarrow import orc
 from flyteplugins_codegen.data import profile_sample
 from flyteplugins_codegen.data.inputs import frame_file
 from flyteplugins_codegen.errors import SampleError
-from flyteplugins_codegen.models.profile import SampleProfile
+from flyteplugins_codegen.models.data import SampleProfile
 
 TABLE = pa.table({"n": [1, 2, 3], "t": ["x", "y", None]})
 CSV = b"n,t\n1,x\n2,y\n3,\n"

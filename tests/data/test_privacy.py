@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 
 from flyteplugins_codegen.data.privacy.detection import find_personal, find_secrets, is_card_number, is_iban, kind_of
 from flyteplugins_codegen.data.privacy.failures import Cells, failure_mask
-from flyteplugins_codegen.data.privacy.fakes import Fakes, masking_key
-from flyteplugins_codegen.data.privacy.masking import Masker, mask_profile
+from flyteplugins_codegen.data.privacy.masking import Fakes, Masker, mask_profile, masking_key
 from flyteplugins_codegen.data.profile import profile_sample
-from flyteplugins_codegen.models.privacy import Privacy
-from flyteplugins_codegen.models.profile import ColumnProfile, SampleProfile, TextProfile
+from flyteplugins_codegen.models.data import ColumnProfile, SampleProfile, TextProfile
+from flyteplugins_codegen.models.settings import Privacy
 
 FAKES = Fakes(masking_key("a sample's digest"))
 # Put together here, so that this file holds nothing that looks like a credential.
@@ -164,7 +163,7 @@ def test_the_fake_of_a_number_is_a_number_of_its_kind(value: float) -> None:
 
 def test_fakes_are_the_same_in_another_process_and_others_under_another_key() -> None:
     program = (
-        "from flyteplugins_codegen.data.privacy.fakes import Fakes, masking_key\n"
+        "from flyteplugins_codegen.data.privacy.masking import Fakes, masking_key\n"
         "print(Fakes(masking_key(\"a sample's digest\")).of('ada@firma.de', 'e-mail'))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

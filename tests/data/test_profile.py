@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from flyteplugins_codegen.data.profile import profile_sample
 from flyteplugins_codegen.errors import SampleError
-from flyteplugins_codegen.models.profile import ColumnProfile, SampleProfile
+from flyteplugins_codegen.models.data import ColumnProfile, SampleProfile
 
 WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.csv"
 

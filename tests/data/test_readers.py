@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.data.dialects import looks_like_table, sniff_dialect
+from flyteplugins_codegen.data.formats import looks_like_table, sniff_dialect
 from flyteplugins_codegen.data.profile import profile_sample
 from flyteplugins_codegen.errors import SampleError
-from flyteplugins_codegen.models.profile import SampleProfile
+from flyteplugins_codegen.models.data import SampleProfile
 
 TABLE = pa.table({"n": [1, 2, 3], "t": ["x", "y", None]})
 

@@ -18,10 +18,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.data.pandera_source import render_schema
+from flyteplugins_codegen.data.pandera import render_schema
 from flyteplugins_codegen.data.profile import profile_sample
 from flyteplugins_codegen.data.schemas import infer_schema
-from flyteplugins_codegen.sandbox.validator import check_table
+from flyteplugins_codegen.portable.validator import check_table
 
 WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.csv"
 

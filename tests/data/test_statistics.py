@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.data import profile_sample, streams
-from flyteplugins_codegen.models.profile import ColumnProfile, SampleProfile
+from flyteplugins_codegen.data import profile_sample, summary
+from flyteplugins_codegen.models.data import ColumnProfile, SampleProfile
 
 WAYS = ("in memory", "in a stream")
 QUARTERS = (0.25, 0.5, 0.75)
@@ -53,7 +53,7 @@ def tables(draw: st.DrawFn) -> pa.Table:
 def profiled(table: pa.Table, way: str) -> SampleProfile:
     with pytest.MonkeyPatch.context() as patch:
         if way == "in a stream":
-            patch.setattr(streams, "WHOLE_BYTES", -1)
+            patch.setattr(summary, "WHOLE_BYTES", -1)
         rows = max(7, table.num_rows // 10)
         return profile_sample(pa.Table.from_batches(table.to_batches(max_chunksize=rows), table.schema), "t")
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.data.privacy.variables import hide_texts
-from flyteplugins_codegen.sandbox.suites.suite_runner.variables import variables_of
+from flyteplugins_codegen.data.privacy.failures import hide_texts
+from flyteplugins_codegen.judging.suites.inside.variables import variables_of
 
 KNOWN = "def main(): rows['email']; 'Bonn', user_id"
 FRAME = pd.DataFrame({"user": ["jane.doe", "O'Brien"], "n": [1, 2]})

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from flyteplugins_codegen.evaluation.calibration import Calibration, Plan, calibrate, measure_slowness
-from flyteplugins_codegen.evaluation.judging.trials import Candidate, Verdict
+from flyteplugins_codegen.evaluation.trials import Candidate, Verdict
 from flyteplugins_codegen.evaluation.values import CheckTests, JudgedBy, Outcome, PairTests, Problem
 from flyteplugins_codegen.sandbox.contract import Limits
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from flyteplugins_codegen.evaluation.problems.own import OwnProblem
+from flyteplugins_codegen.evaluation.problems.load import OwnProblem
 from flyteplugins_codegen.evaluation.programs.languages import LANGUAGES_OF_PROGRAMS
 from flyteplugins_codegen.evaluation.values import OUTCOMES
 

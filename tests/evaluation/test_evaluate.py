@@ -11,9 +11,8 @@ import pytest
 from forged_values import CHECK, RIGHT, WRONG
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluating import evaluate
+from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.evaluation import Evaluation
-from flyteplugins_codegen.evaluation.request import DEFAULT_LIMITS
 from flyteplugins_codegen.evaluation.values import (
     AssertTests,
     CheckTests,

@@ -17,11 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluating import evaluate
+from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.evaluation import Evaluation
 from flyteplugins_codegen.evaluation.journal import Journal
-from flyteplugins_codegen.evaluation.judging.trials import Verdict
-from flyteplugins_codegen.evaluation.request import DEFAULT_LIMITS
+from flyteplugins_codegen.evaluation.trials import Verdict
 
 SUPPORT = Path(__file__).parents[1] / "support"
 VERDICTS = [

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.json_lines import read_records
-from flyteplugins_codegen.evaluation.problems.loading import load_problems
-from flyteplugins_codegen.evaluation.samples.loading import load_samples
+from flyteplugins_codegen.evaluation.problems.load import load_problems
+from flyteplugins_codegen.evaluation.samples import load_samples
 from flyteplugins_codegen.evaluation.values import AssertTests, Problem, Sample
 
 PROBLEMS = [Problem(task_id="a", entry_point="f", tests=AssertTests(("assert f(1)",)))]

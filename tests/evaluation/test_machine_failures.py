@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from forged_values import CHECK, RIGHT
 
-from flyteplugins_codegen.evaluation import sandboxes
-from flyteplugins_codegen.evaluation.evaluating import evaluate
+from flyteplugins_codegen.evaluation import workers
+from flyteplugins_codegen.evaluation.evaluate import evaluate
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem, PytestTests, Sample, StdinPair, StdinTests
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
@@ -60,7 +60,7 @@ def machine_failing(monkeypatch: pytest.MonkeyPatch, failures: int) -> None:
         with open_sandbox(*args, **options) as real:
             yield Failing(real, failures)
 
-    monkeypatch.setattr(sandboxes, "open_sandbox", open_failing)
+    monkeypatch.setattr(workers, "open_sandbox", open_failing)
 
 
 def test_what_is_lost_once_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

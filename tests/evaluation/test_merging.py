@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.evaluation.merging import continued, program_of
+from flyteplugins_codegen.evaluation.samples import continued, program_of
 from flyteplugins_codegen.evaluation.values import AssertTests, Problem, Sample
-from flyteplugins_codegen.models.lengths import LONGEST_SOURCE_CHARS
+from flyteplugins_codegen.text import LONGEST_SOURCE_CHARS
 
 PROMPT = 'from typing import List\n\nFACTOR = 2\n\ndef double(xs: List[int]) -> List[int]:\n    """Each twice."""\n'
 BODY = "    return [FACTOR * x for x in xs]\n"

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.pass_at_k import estimate_pass_at_k, estimate_pass_hat_k
+from flyteplugins_codegen.evaluation.statistics import estimate_pass_at_k, estimate_pass_hat_k
 
 
 @st.composite

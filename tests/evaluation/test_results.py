@@ -10,10 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluation import Evaluation, summarize
-from flyteplugins_codegen.evaluation.findings import Flaw
-from flyteplugins_codegen.evaluation.results.parquet import SCORES_KEY
-from flyteplugins_codegen.evaluation.results.reading import read_evaluation
+from flyteplugins_codegen.evaluation.evaluation import Evaluation, read_evaluation, summarize
+from flyteplugins_codegen.evaluation.results import SCORES_KEY
+from flyteplugins_codegen.evaluation.scores import Flaw
 from flyteplugins_codegen.evaluation.values import SampleResult
 
 ENDS = (

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from model_server import HttpError, ModelServer, Reply
 
+from flyteplugins_codegen.autogen.model_config import ModelConfig
 from flyteplugins_codegen.errors import BudgetSpentError, ProviderError, RequestError
-from flyteplugins_codegen.evaluation.samples.loading import load_samples
+from flyteplugins_codegen.evaluation.samples import load_samples
 from flyteplugins_codegen.evaluation.sampling import sample_model, write_samples
 from flyteplugins_codegen.evaluation.values import AssertTests, Problem
-from flyteplugins_codegen.llm.budgeted import Account
-from flyteplugins_codegen.models.budget import Budget
-from flyteplugins_codegen.toolkit.model_config import ModelConfig
+from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.models.spending import Budget
 
 
 def problems(name: str) -> list[Problem]:

@@ -9,7 +9,7 @@ import pytest
 
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, summarize
-from flyteplugins_codegen.evaluation.samples.loading import Samples, load_samples
+from flyteplugins_codegen.evaluation.samples import Samples, load_samples
 from flyteplugins_codegen.evaluation.sharding import Part, deal, gather, write_parts
 from flyteplugins_codegen.evaluation.values import AssertTests, Problem, SampleResult
 

@@ -9,8 +9,8 @@ import pytest
 
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, summarize
-from flyteplugins_codegen.evaluation.intervals import bootstrap_interval, mcnemar_p_value
-from flyteplugins_codegen.evaluation.pairing import pair
+from flyteplugins_codegen.evaluation.scores import pair
+from flyteplugins_codegen.evaluation.statistics import bootstrap_interval, mcnemar_p_value
 from flyteplugins_codegen.evaluation.values import Outcome, SampleResult
 
 

@@ -19,7 +19,7 @@ from model_server import ModelServer
 from flyteplugins_codegen import AutoCoderAgent
 from flyteplugins_codegen.flyte import loop
 from flyteplugins_codegen.flyte.state import RunState
-from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 

@@ -13,10 +13,10 @@ from flytekit.core.context_manager import ExecutionState, FlyteContextManager
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.errors import SandboxError
-from flyteplugins_codegen.evaluation.problems.loading import load_problems
-from flyteplugins_codegen.evaluation.results.reading import read_evaluation
+from flyteplugins_codegen.evaluation.evaluation import read_evaluation
+from flyteplugins_codegen.evaluation.problems.load import load_problems
 from flyteplugins_codegen.evaluation.sharding import Part
-from flyteplugins_codegen.flyte import evaluating
+from flyteplugins_codegen.flyte import evaluation
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = str(ROOT / "workflows" / "evaluate.py")
@@ -73,21 +73,21 @@ def test_bad_input_is_one_message(tmp_path: Path, more: dict[str, Any], message:
     samples = write_samples(tmp_path / "samples.jsonl", tasks=1)
     given = {"problems": "humaneval", "samples": FlyteFile(str(samples)), "save_to": str(tmp_path), **more}
     with pytest.raises(Exception, match=message):
-        evaluating.evaluate(**given)
+        evaluation.evaluate(**given)
     assert [path.name for path in tmp_path.iterdir()] == ["samples.jsonl"]
 
 
 def test_a_part_that_fails_is_not_counted_where_the_ratio_allows_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    judge = evaluating.judge_samples
+    judge = evaluation.judge_samples
 
     def failing_once(problems: Any, *arguments: Any, **options: Any) -> Any:
         if problems[0].task_id == "HumanEval/1":
             raise SandboxError("no sandbox on this node")
         return judge(problems, *arguments, **options)
 
-    monkeypatch.setattr(evaluating, "judge_samples", failing_once)
+    monkeypatch.setattr(evaluation, "judge_samples", failing_once)
     given = {
         "problems": "humaneval",
         "samples": FlyteFile(str(write_samples(tmp_path / "samples.jsonl"))),
@@ -95,13 +95,13 @@ def test_a_part_that_fails_is_not_counted_where_the_ratio_allows_it(
         "shards": 3,
         "save_to": str(tmp_path / "out"),
     }
-    evaluated = evaluating.evaluate(**given, min_success_ratio=0.5)
+    evaluated = evaluation.evaluate(**given, min_success_ratio=0.5)
     found = read_evaluation(tmp_path / "out" / "results.jsonl", (1,))
     assert evaluated.pass_at_k.keys() == {"pass@1"}
     assert [sample.outcome for sample in found.samples][2:4] == ["infrastructure"] * 2
     assert found.counts["passed"] == 2
     with pytest.raises(Exception, match="no sandbox on this node"):
-        evaluating.evaluate(**{**given, "shards": 2})
+        evaluation.evaluate(**{**given, "shards": 2})
 
 
 def test_a_cluster_gets_a_map_task_with_the_concurrency_and_the_ratio(tmp_path: Path) -> None:
@@ -112,13 +112,13 @@ def test_a_cluster_gets_a_map_task_with_the_concurrency_and_the_ratio(tmp_path: 
     on_cluster = context.execution_state.with_params(mode=ExecutionState.Mode.TASK_EXECUTION)
     file = FlyteFile(str(write_samples(tmp_path / "samples.jsonl", tasks=1)))
     with FlyteContextManager.with_context(context.with_execution_state(on_cluster)) as compiling:
-        spec = evaluating.judge_parts.compile_into_workflow(
+        spec = evaluation.judge_parts.compile_into_workflow(
             compiling,
-            evaluating.judge_parts._task_function,
+            evaluation.judge_parts._task_function,
             parts=[Part(task_ids=(name,), content=name) for name in "abc"],
             samples=[file] * 3,
             problems=file,
-            settings=evaluating.JudgeSettings(problems="content"),
+            settings=evaluation.JudgeSettings(problems="content"),
             concurrency=2,
             min_success_ratio=0.5,
         )

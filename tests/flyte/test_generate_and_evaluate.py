@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from model_server import ModelServer
 
-from flyteplugins_codegen.evaluation.results.reading import read_evaluation
+from flyteplugins_codegen.evaluation.evaluation import read_evaluation
 from flyteplugins_codegen.flyte import sampling
 
 ROOT = Path(__file__).parents[2]

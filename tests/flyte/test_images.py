@@ -17,11 +17,11 @@ from image_registry import ImageRegistry
 from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult, ImageConfig
-from flyteplugins_codegen.environment.containers import image_name
 from flyteplugins_codegen.errors import ImageBuildError
-from flyteplugins_codegen.flyte.imaging import build_image
+from flyteplugins_codegen.flyte.tasks import build_image
 from flyteplugins_codegen.flyte.workflow import generate as generate_in_flyte
-from flyteplugins_codegen.models.image import BuiltImage
+from flyteplugins_codegen.models.settings import BuiltImage
+from flyteplugins_codegen.packages.images.containerfile import image_name
 
 WRONG = "libnosuchthing7"
 
@@ -130,7 +130,7 @@ def test_the_task_leaves_the_build_log_in_its_deck(
 ) -> None:
     del noting
     shown = {}
-    monkeypatch.setattr("flyteplugins_codegen.flyte.imaging.Deck", shown.__setitem__)
+    monkeypatch.setattr("flyteplugins_codegen.flyte.tasks.Deck", shown.__setitem__)
     built = build_image(result=with_images(result, ImageConfig(builder="noting"), "host.example/x:2"), push=False)
     assert isinstance(built, BuiltImage)
     page = html.unescape(shown["Image"])
@@ -143,7 +143,7 @@ def test_an_image_that_is_built_while_generating_leaves_its_log_in_a_deck(
 ) -> None:
     shown = {}
     monkeypatch.setenv("HOME", str(tmp_path))  # flytekit's cache lies in the home folder
-    monkeypatch.setattr("flyteplugins_codegen.flyte.imaging.Deck", shown.__setitem__)
+    monkeypatch.setattr("flyteplugins_codegen.flyte.tasks.Deck", shown.__setitem__)
     with ModelServer({"SolutionReply": [job.solution()]}) as server:
         generate_in_flyte(
             prompt="count the rows while an image is built",

@@ -17,18 +17,11 @@ from flytekit.types.file import FlyteFile
 from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
-from flyteplugins_codegen.errors import (
-    DataError,
-    NotApprovedError,
-    NotSuccessfulError,
-    RequestError,
-    SampleError,
-)
-from flyteplugins_codegen.flyte import refresh_tasks
+from flyteplugins_codegen.errors import DataError, NotApprovedError, NotSuccessfulError, RequestError, SampleError
+from flyteplugins_codegen.flyte import refresh as refresh_tasks
+from flyteplugins_codegen.flyte.refresh import Made, refresh, settle
 from flyteplugins_codegen.flyte.refresh_state import NOW, RefreshOrder, RefreshState
-from flyteplugins_codegen.flyte.refresh_tasks import Made
-from flyteplugins_codegen.flyte.refreshing import refresh, settle
-from flyteplugins_codegen.models.drift import Drift, DriftReport
+from flyteplugins_codegen.models.data import Drift, DriftReport
 from flyteplugins_codegen.models.refresh import (
     Comparison,
     Examination,
@@ -38,7 +31,7 @@ from flyteplugins_codegen.models.refresh import (
     RefreshRules,
     Renewal,
 )
-from flyteplugins_codegen.models.report import ScriptRun, TestReport
+from flyteplugins_codegen.models.run import ScriptRun, TestReport
 
 ROOT = Path(__file__).parents[2]
 CODE = """\

@@ -19,8 +19,8 @@ from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, LaunchPlanSettings, RegisteredSolution, find_solutions, load_solution
 from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.flyte.refresh import refresh
 from flyteplugins_codegen.flyte.refresh_state import NOW, at_time, load_result, order_of, time_of
-from flyteplugins_codegen.flyte.refreshing import refresh
 
 ROOT = Path(__file__).parents[2]
 ELSEWHERE = "s3://my-s3-bucket/tables/latest.csv"

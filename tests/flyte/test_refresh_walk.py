@@ -19,7 +19,7 @@ from pod_forker import forked_pods
 from propeller import Walk
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
-from flyteplugins_codegen.flyte.refreshing import refresh
+from flyteplugins_codegen.flyte.refresh import refresh
 from flyteplugins_codegen.models.refresh import RefreshOutcome
 
 ROOT = Path(__file__).parents[2]

@@ -20,10 +20,10 @@ from flyteplugins_codegen.errors import (
     ProviderError,
     SandboxError,
 )
-from flyteplugins_codegen.flyte.checkpoints import keeping_replies
-from flyteplugins_codegen.flyte.readable import readable_errors
-from flyteplugins_codegen.llm.journal import REPLIES
+from flyteplugins_codegen.flyte.pods import keeping_replies
+from flyteplugins_codegen.llm.replay import REPLIES
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.solution.flytekit import readable_errors
 from flyteplugins_codegen.store import ContentStore
 
 

@@ -13,7 +13,7 @@ import row_count_job as job
 from base_image import pip_image, podman
 from model_server import ModelServer
 
-from flyteplugins_codegen.environment.images.index import CERTIFICATES_SECRET, write_index_files
+from flyteplugins_codegen.packages.images.builder import CERTIFICATES_SECRET, write_index_files
 
 ROOT = Path(__file__).parents[2]
 NAME = "localhost/codegen-test-runner:1"

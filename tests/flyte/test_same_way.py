@@ -12,7 +12,7 @@ from model_server import ModelServer
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.flyte.workflow import generate
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.stages import benches
+from flyteplugins_codegen.stages import sandboxes as benches
 
 PROMPT = "count the rows, by whichever way"
 REPAIRS = [job.repair(0, 2), {**job.repair(2, 3), "packages": ["humanize"]}]

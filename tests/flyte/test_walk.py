@@ -25,7 +25,7 @@ from pod_forker import forked_pods
 from propeller import NodeFailedError, StartPod, Walk
 
 from flyteplugins_codegen import CodeGenEvalResult
-from flyteplugins_codegen.flyte.evaluating import evaluate
+from flyteplugins_codegen.flyte.evaluation import evaluate
 from flyteplugins_codegen.flyte.sampling import generate_and_evaluate
 from flyteplugins_codegen.flyte.workflow import generate
 from flyteplugins_codegen.models.run import Run

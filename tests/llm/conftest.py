@@ -12,12 +12,12 @@ from pydantic import SecretStr
 
 from flyteplugins_codegen.llm.ask import build_request
 from flyteplugins_codegen.llm.endpoint import Endpoint
-from flyteplugins_codegen.llm.hosted import HostedModel
+from flyteplugins_codegen.llm.http_model import HostedModel
 from flyteplugins_codegen.llm.protocol import ModelRequest
 from flyteplugins_codegen.llm.replies import SolutionReply
 from flyteplugins_codegen.llm.retries import RetryPolicy
-from flyteplugins_codegen.models.conversation import Message
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.models.spending import Message
 
 SECRET = "sk-never-shown-0123456789"
 

@@ -11,11 +11,11 @@ import time
 
 import pytest
 
-from flyteplugins_codegen.llm.claims import claimed
+from flyteplugins_codegen.llm.replay import claimed
 
 HOLDER = """\
 import asyncio, pathlib, sys
-from flyteplugins_codegen.llm.claims import claimed
+from flyteplugins_codegen.llm.replay import claimed
 
 async def hold():
     async with claimed(pathlib.Path(sys.argv[1]), 1.0):

@@ -8,7 +8,7 @@ import pytest
 from model_server import ModelServer, RawBody
 
 from flyteplugins_codegen.errors import ProviderError
-from flyteplugins_codegen.llm.events import read_events
+from flyteplugins_codegen.llm.http_model import read_events
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.models.settings import Settings
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.llm.failures import (
+from flyteplugins_codegen.llm.prompts import (
     FAILURE_CHARS,
     LEARNT_TOKENS,
     describe_failure,
     describe_learnt,
     describe_lineage,
 )
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
-from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
-from flyteplugins_codegen.models.run import Attempt
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution
+from flyteplugins_codegen.models.run import Attempt, Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
 
 CANDIDATE = Candidate(plan=CodePlan(description="d", approach="a"), solution=CodeSolution(code="x = 1\n"))
 

@@ -106,7 +106,7 @@ PROGRAM = textwrap.dedent(
     from flyteplugins_codegen.llm.ask import ask, build_request
     from flyteplugins_codegen.llm.registry import open_model
     from flyteplugins_codegen.llm.replies import SolutionReply
-    from flyteplugins_codegen.models.conversation import Message
+    from flyteplugins_codegen.models.spending import Message
     from flyteplugins_codegen.models.settings import Settings
     from flyteplugins_codegen.store import ContentStore
 

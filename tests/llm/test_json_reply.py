@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.llm.json_reply import find_object
+from flyteplugins_codegen.llm.wire import find_object
 
 WANTED = {"description": "d", "code": "x = {'a': 1}\nprint('```')\n"}
 TEXT = json.dumps(WANTED)

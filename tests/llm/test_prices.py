@@ -7,9 +7,8 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from flyteplugins_codegen.llm.prices import cost_usd
-from flyteplugins_codegen.models.budget import Price
-from flyteplugins_codegen.models.conversation import Usage
+from flyteplugins_codegen.llm.budget import cost_usd
+from flyteplugins_codegen.models.spending import Price, Usage
 
 MILLION = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
 OWN = {"mine": Price(input_usd=1.0, output_usd=10.0), "openai/gpt-4.1": Price(input_usd=0.5, output_usd=0.5)}

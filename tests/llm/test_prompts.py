@@ -9,9 +9,8 @@ from flyteplugins_codegen.llm.prompts import (
     stronger_messages,
     suite_messages,
 )
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
-from flyteplugins_codegen.models.profile import DataContext
-from flyteplugins_codegen.models.request import Example, Request
+from flyteplugins_codegen.models.data import DataContext
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Example, Request
 
 REQUEST = Request(
     prompt="Sum the rain.",

@@ -20,10 +20,9 @@ from flyteplugins_codegen.errors import (
     TruncatedReplyError,
 )
 from flyteplugins_codegen.llm.ask import ask
-from flyteplugins_codegen.llm.budgeted import Account, BudgetedModel
+from flyteplugins_codegen.llm.budget import Account, BudgetedModel
 from flyteplugins_codegen.llm.replies import SolutionReply
-from flyteplugins_codegen.models.budget import Budget, Spending
-from flyteplugins_codegen.models.conversation import Message, Usage
+from flyteplugins_codegen.models.spending import Budget, Message, Spending, Usage
 
 RIGHT = {"description": "counts", "approach": "loop", "code": "print(1)", "packages": [], "system_packages": []}
 VALUE = SolutionReply(description="counts", approach="loop", code="print(1)")

@@ -11,8 +11,8 @@ import pytest
 from pydantic import BaseModel
 
 from flyteplugins_codegen.llm import replies
+from flyteplugins_codegen.llm.protocol import portable_schema
 from flyteplugins_codegen.llm.replies import RepairReply, SolutionReply, TestsReply
-from flyteplugins_codegen.llm.schema import portable_schema
 
 REPLIES = [SolutionReply, TestsReply, RepairReply]
 

@@ -11,7 +11,7 @@ import pytest
 from model_server import ModelServer
 
 from flyteplugins_codegen.errors import SettingsError, UnknownModelError
-from flyteplugins_codegen.llm.gate import Gate
+from flyteplugins_codegen.llm.http_model import Gate
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.models.settings import Settings
 
@@ -19,7 +19,7 @@ RIGHT = {"description": "counts", "approach": "loop", "code": "print(1)"}
 MODULE = """
 from flyteplugins_codegen.llm.endpoint import ProviderAddress
 from flyteplugins_codegen.llm.openai import ChatCompletions
-from flyteplugins_codegen.llm.provider import Provider
+from flyteplugins_codegen.llm.registry import Provider
 
 PROVIDER = Provider(
     ProviderAddress(provider="acme", default="{url}", base_variable="ACME_URL", key_variable="ACME_KEY"),

@@ -8,15 +8,14 @@ import pytest
 from dialects import DIALECTS
 from model_server import HttpError, ModelServer, Reply
 
-from flyteplugins_codegen.llm.events import Streamed
-from flyteplugins_codegen.llm.journal import RememberedModel
+from flyteplugins_codegen.llm.http_model import Streamed
 from flyteplugins_codegen.llm.openai import ChatCompletions
 from flyteplugins_codegen.llm.protocol import ModelReply
 from flyteplugins_codegen.llm.registry import open_model
-from flyteplugins_codegen.llm.replay import RecordingModel, ReplayModel
-from flyteplugins_codegen.llm.tools import with_calls
-from flyteplugins_codegen.models.conversation import Message, Tool, ToolCall, ToolResult
+from flyteplugins_codegen.llm.replay import RecordingModel, RememberedModel, ReplayModel
+from flyteplugins_codegen.llm.wire import with_calls
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.models.spending import Message, Tool, ToolCall, ToolResult
 from flyteplugins_codegen.store import ContentStore
 
 TOOLS = (

@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from flyteplugins_codegen.errors import ProviderError
-from flyteplugins_codegen.stages.progress import stage
+from flyteplugins_codegen.telemetry import stage
 
 RIGHT = {"description": "counts", "approach": "loop", "code": "print(1)"}
 

@@ -6,7 +6,7 @@ import pytest
 from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
 
-from flyteplugins_codegen.models.interface import OUTPUT_TYPES, output_types, type_name
+from flyteplugins_codegen.models.job import OUTPUT_TYPES, output_types, type_name
 
 
 @pytest.mark.parametrize(

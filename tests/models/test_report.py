@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestReport
+from flyteplugins_codegen.models.run import Cause, ScriptRun, SuiteReport, TestReport
 
 
 def script(*isolation, cause=None):

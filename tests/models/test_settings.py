@@ -5,8 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from flyteplugins_codegen import AutoCoderAgent
-from flyteplugins_codegen.models.resources import Resources
-from flyteplugins_codegen.models.settings import SecretReference, Settings
+from flyteplugins_codegen.models.settings import Resources, SecretReference, Settings
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from flyteplugins_codegen.sandbox import folders
-from flyteplugins_codegen.sandbox.owner import is_abandoned
+from flyteplugins_codegen.sandbox import temporary
+from flyteplugins_codegen.sandbox.temporary import is_abandoned
 
 SUPERVISOR = """
 import sys
@@ -47,7 +47,7 @@ def wait_for_jobs(marker: str, *, at_least: int = 0, at_most: int = 1000) -> Non
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for temporary files that nothing else uses, reachable for the user that jobs run as."""
     with ExitStack() as stack:
-        place = folders.temporary_folder(stack, folders.open_place())
+        place = temporary.temporary_folder(stack, temporary.open_place())
         monkeypatch.setattr("tempfile.tempdir", str(place))
         yield place
 
@@ -63,9 +63,9 @@ def test_a_killed_supervisor_leaves_no_running_job_and_the_next_removes_its_fold
     left = {path.name for path in place.iterdir()}
     assert left
     assert all(is_abandoned(name) for name in left)
-    folders._sweep.cache_clear()
+    temporary._sweep.cache_clear()
     with ExitStack() as stack:
-        folders.make_folder(stack)
+        temporary.make_folder(stack)
         assert not left & {path.name for path in place.iterdir()}
     assert list(place.iterdir()) == []
 
@@ -74,8 +74,8 @@ def test_folders_of_the_living_and_of_strangers_stay(place):
     (place / "codegen-sandbox-notes").mkdir()
     (place / "other").mkdir()
     with ExitStack() as stack:
-        mine = folders.make_folder(stack)
-        folders._sweep.cache_clear()
-        folders.make_folder(stack)
+        mine = temporary.make_folder(stack)
+        temporary._sweep.cache_clear()
+        temporary.make_folder(stack)
         assert mine.exists()
     assert {path.name for path in place.iterdir()} == {"codegen-sandbox-notes", "other"}

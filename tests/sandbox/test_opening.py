@@ -13,7 +13,7 @@ import pytest
 from flyteplugins_codegen.errors import SandboxError, SandboxUnavailableError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox import Job, open_sandbox
-from flyteplugins_codegen.sandbox.interpreter import find_interpreter
+from flyteplugins_codegen.sandbox.python_files import find_interpreter
 
 # A user namespace in which no other can be made, left without capabilities: what many containers are.
 CLOSED = 'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-all --bounding-set=-all "$@"'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flyteplugins_codegen.sandbox.remedies import render_remedies
+from flyteplugins_codegen.sandbox.opening import render_remedies
 
 FITS = "What fits this machine:\n- "
 

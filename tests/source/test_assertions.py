@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.source.assertions import useful_assertions
+from flyteplugins_codegen.source.test_edits import useful_assertions
 
 
 @pytest.mark.parametrize(

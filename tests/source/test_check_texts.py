@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
-from flyteplugins_codegen.source.check_texts import assertion_cases, require_check
+from flyteplugins_codegen.source.test_edits import assertion_cases, require_check
 
 
 @pytest.mark.parametrize(

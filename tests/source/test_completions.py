@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 from flyteplugins_codegen.source.completions import complete_definition
-from flyteplugins_codegen.source.definitions import read_definition
+from flyteplugins_codegen.source.python import read_definition
 
 PREAMBLE = "from typing import List\n\n\ndef double(x):\n    return x * 2\n\n\n"
 DEFINITION = f'''{PREAMBLE}def last(xs: List[int], n):

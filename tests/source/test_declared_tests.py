@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from flyteplugins_codegen.source.declared_tests import asserts_something, declared_tests
+from flyteplugins_codegen.source.tests import asserts_something, declared_tests
 
 EVERYTHING = """
 import unittest

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.source.diffs import unified_diff
+from flyteplugins_codegen.source.edits import unified_diff
 
 GIT = shutil.which("git") or "git"
 

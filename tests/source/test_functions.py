@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flyteplugins_codegen.source.functions import functions_of, replace_function
+from flyteplugins_codegen.source.python import functions_of, replace_function
 
 FILE = '''\
 """A module."""

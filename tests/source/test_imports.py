@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from flyteplugins_codegen.source.imports import imported_modules, imported_names, third_party_modules, third_party_names
+from flyteplugins_codegen.source.python import imported_modules, imported_names, third_party_modules, third_party_names
 
 EVERYWHERE = """
 from __future__ import annotations

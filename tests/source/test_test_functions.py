@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.source.test_calls import read_call
-from flyteplugins_codegen.source.test_functions import find_test_functions, function_of, source_of, without_tests
+from flyteplugins_codegen.source.tests import find_test_functions, function_of, read_call, source_of, without_tests
 
 SOURCE = """\
 import pytest

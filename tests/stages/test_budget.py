@@ -10,12 +10,11 @@ from model_server import ModelServer, Reply
 from row_count_job import OUTPUTS, TESTS, repair, solution
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
-from flyteplugins_codegen.models.budget import DEFAULT_BUDGET, Budget, Price, Spending
-from flyteplugins_codegen.models.conversation import ModelCall, Usage
-from flyteplugins_codegen.models.request import Request
+from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.stages.asking import open_account
+from flyteplugins_codegen.models.spending import DEFAULT_BUDGET, Budget, ModelCall, Price, Spending, Usage
+from flyteplugins_codegen.stages.draft import open_account
 
 PROMPT = "Count the rows of the table."
 PRICES = {"m": Price(input_usd=1.0, output_usd=10.0, cached_usd=0.1)}

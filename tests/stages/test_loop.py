@@ -4,15 +4,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
-from flyteplugins_codegen.models.conversation import ModelCall
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
-from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Request
+from flyteplugins_codegen.models.run import (
+    Attempt,
+    Cause,
+    Run,
+    ScriptRun,
+    SuiteReport,
+    TestOutcome,
+    TestReport,
+    TestStrength,
+)
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.models.strength import TestStrength
-from flyteplugins_codegen.stages.actions import (
+from flyteplugins_codegen.models.spending import ModelCall
+from flyteplugins_codegen.stages.attempts import (
+    carry_out,
+    with_calls,
+    with_changed,
+    with_next,
+    with_round,
+    with_unusable,
+)
+from flyteplugins_codegen.stages.lineage import base_attempt
+from flyteplugins_codegen.stages.loop import (
     AddPackages,
     AddSystemPackages,
     BuildEnvironment,
@@ -25,17 +40,9 @@ from flyteplugins_codegen.stages.actions import (
     Repair,
     RunTests,
     StrengthenTests,
+    next_action,
+    told_cause,
 )
-from flyteplugins_codegen.stages.attempts import (
-    carry_out,
-    with_calls,
-    with_changed,
-    with_next,
-    with_round,
-    with_unusable,
-)
-from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import next_action, told_cause
 
 PLAN = CodePlan(description="d", approach="a")
 LOCK = EnvironmentLock(python="3.11", platform="linux", digest="d")

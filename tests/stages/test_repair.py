@@ -3,10 +3,9 @@ from __future__ import annotations
 import pytest
 
 from flyteplugins_codegen.llm.replies import RepairReply
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
-from flyteplugins_codegen.models.report import Cause
-from flyteplugins_codegen.models.run import Attempt
-from flyteplugins_codegen.stages.changing import apply_repair
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution
+from flyteplugins_codegen.models.run import Attempt, Cause
+from flyteplugins_codegen.stages.repair import apply_repair
 
 TESTS = "def test_it():\n    assert 1\n"
 

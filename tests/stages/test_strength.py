@@ -9,16 +9,11 @@ import row_count_job as job
 from model_server import HttpError, ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent
-from flyteplugins_codegen.models.budget import Budget
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
-from flyteplugins_codegen.models.conversation import ModelCall
-from flyteplugins_codegen.models.report import ScriptRun, TestReport
-from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Request
+from flyteplugins_codegen.models.run import Attempt, Run, ScriptRun, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.models.strength import TestStrength
-from flyteplugins_codegen.stages.actions import Finish, MeasureStrength, StrengthenTests
-from flyteplugins_codegen.stages.loop import next_action
+from flyteplugins_codegen.models.spending import Budget, ModelCall
+from flyteplugins_codegen.stages.loop import Finish, MeasureStrength, StrengthenTests, next_action
 from flyteplugins_codegen.stages.strength import measure_part, parts_of, strength_of, with_parts
 
 # It fails for nothing that `main` might do.

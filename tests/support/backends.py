@@ -11,7 +11,7 @@ import pytest
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox import Execution, Job, Sandbox, open_sandbox
-from flyteplugins_codegen.sandbox.interpreter import find_interpreter
+from flyteplugins_codegen.sandbox.python_files import find_interpreter
 from flyteplugins_codegen.sandbox.unisolated import Unisolated
 
 ISOLATING = ("bubblewrap", "warm", "container")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flyteplugins_codegen.llm.anthropic import Messages
-from flyteplugins_codegen.llm.events import Streamed
-from flyteplugins_codegen.llm.hosted import Dialect
+from flyteplugins_codegen.llm.http_model import Dialect, Streamed
 from flyteplugins_codegen.llm.openai import ChatCompletions
-from flyteplugins_codegen.llm.responses import Responses
+from flyteplugins_codegen.llm.openai_responses import Responses
 
 _PLAIN: dict[str, Callable[[], Dialect]] = {
     "openai": ChatCompletions,

@@ -106,7 +106,7 @@ def _import_all() -> None:
     import flyteplugins_codegen.result
     import flyteplugins_codegen.stages.drive
     import flyteplugins_codegen.stages.prepare  # noqa: F401 - as above
-    from flyteplugins_codegen.llm.tls import tls_context
+    from flyteplugins_codegen.llm.endpoint import tls_context
 
     tls_context()
     assert threading.active_count() == 1, "a thread would not come along into a child"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from os import system
 
-from flyteplugins_codegen.evaluation.metric.snippets import ExecutionResult
+from flyteplugins_codegen.evaluation.eval_framework.snippets import ExecutionResult
 
 __all__ = ["borrowed", "line_by_line", "prints_42", "system", "tests_first"]
 

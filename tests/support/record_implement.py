@@ -12,7 +12,7 @@ from model_server import ModelServer
 
 from benchmarks.implement.recorded import CHEAP, RECORDINGS, STRONG, TASK_IDS
 from flyteplugins_codegen import generate_assertions, implement
-from flyteplugins_codegen.evaluation.problems.loading import load_problems
+from flyteplugins_codegen.evaluation.problems.load import load_problems
 
 REPLIES = Path(__file__).parent / "implement" / "replies.txt"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-FOLDER = Path(__file__).parents[1] / "source" / "replies"
+FOLDER = Path(__file__).parents[1] / "source" / "extraction" / "replies"
 LINE_ENDS = {"[crlf]": "\r\n", "[cr]": "\r"}
 
 

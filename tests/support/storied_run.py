@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from flyteplugins_codegen.models.agreement import Answer, Disagreement
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
-from flyteplugins_codegen.models.conversation import ModelCall, Usage
-from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.models.profile import (
+from flyteplugins_codegen.models.data import (
+    AppliedConstraint,
     ColumnProfile,
     DataContext,
     MaskingReport,
+    Rule,
     SampleProfile,
     TextProfile,
 )
-from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
-from flyteplugins_codegen.models.request import Example, Request, Sample
-from flyteplugins_codegen.models.rules import AppliedConstraint, Rule
-from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
+from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Example, Request, Sample
+from flyteplugins_codegen.models.run import (
+    Answer,
+    Attempt,
+    Cause,
+    Disagreement,
+    DroppedTest,
+    Run,
+    ScriptRun,
+    SuiteReport,
+    TestOutcome,
+    TestReport,
+    TestStrength,
+)
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.models.strength import TestStrength
+from flyteplugins_codegen.models.spending import ModelCall, Usage
 from flyteplugins_codegen.stages.report.page import Told
 
 CODE = '''"""Revenue by day."""

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from flyteplugins_codegen.judging.suites.run import SuiteJob, run_suite, run_suites
 from flyteplugins_codegen.models.environment import InstalledEnvironment
-from flyteplugins_codegen.models.report import SuiteOrigin, SuiteReport
+from flyteplugins_codegen.models.run import SuiteOrigin, SuiteReport
 from flyteplugins_codegen.sandbox.contract import Job, Limits, Sandbox
-from flyteplugins_codegen.sandbox.suites.suite import SuiteJob, run_suite, run_suites
-from flyteplugins_codegen.source.declared_tests import declared_tests
+from flyteplugins_codegen.source.tests import declared_tests
 
 RIGHT = "def double(x):\n    return 2 * x\n"
 WRONG = "def double(x):\n    return 3 * x\n"

@@ -10,16 +10,15 @@ import json
 import sys
 import time
 
-from flyteplugins_codegen.evaluation.judging.by_values import values_job
-from flyteplugins_codegen.evaluation.judging.trials import Candidate
-from flyteplugins_codegen.evaluation.merging import program_of
-from flyteplugins_codegen.evaluation.problems.loading import load_problems
-from flyteplugins_codegen.evaluation.request import DEFAULT_LIMITS
-from flyteplugins_codegen.evaluation.samples.loading import load_samples
-from flyteplugins_codegen.flyte.evaluating import judge_parts, split_evaluation
-from flyteplugins_codegen.models.report import ValuesReport
+from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS
+from flyteplugins_codegen.evaluation.judges import values_job
+from flyteplugins_codegen.evaluation.problems.load import load_problems
+from flyteplugins_codegen.evaluation.samples import load_samples, program_of
+from flyteplugins_codegen.evaluation.trials import Candidate
+from flyteplugins_codegen.flyte.evaluation import judge_parts, split_evaluation
+from flyteplugins_codegen.judging.values.run import run_many
+from flyteplugins_codegen.models.run import ValuesReport
 from flyteplugins_codegen.sandbox import open_sandbox
-from flyteplugins_codegen.sandbox.values.run import run_many
 
 WORKERS = 2
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from flyteplugins_codegen.autogen.languages import PACKAGES, candidates
 from flyteplugins_codegen.sandbox.contract import APP
-from flyteplugins_codegen.toolkit.running.interpreters import candidates
-from flyteplugins_codegen.toolkit.running.languages import PACKAGES
+from flyteplugins_codegen.source.languages.names import file_name_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,3 +101,113 @@ def filled(command: tuple[str, ...], files: tuple[str, ...], main_class: str) ->
         "{class}": lambda: [main_class],
     }
     return [part for word in command for part in (expanded[word]() if word in expanded else [word])]
+
+
+# A solution and its tests as the files of one program, which says by itself that its tests came to their end.
+
+_JAVASCRIPT_END: Final = """
+;{
+  const files = (process.getBuiltinModule ?? require)("node:fs");
+  process.on("exit", (status) => {
+    if (status === 0) files.writeSync(1, "\\n" + files.readFileSync(0, "utf8"));
+  });
+}
+"""
+_BASH_END: Final = """
+printf '\\n%s' "$(cat)"
+"""
+_CPP_END: Final = """#include <cstdio>
+extern "C" int __real_main(int, char **, char **);
+extern "C" int __wrap_main(int count, char **words, char **variables) {
+  int status = __real_main(count, words, variables);
+  if (status != 0) return status;
+  std::putchar('\\n');
+  for (int each; (each = std::getchar()) != EOF;) std::putchar(each);
+  return 0;
+}
+"""
+# The linker's --wrap has its way with a program without tests, too.
+_CPP_PLAIN: Final = """extern "C" int __real_main(int, char **, char **);
+extern "C" int __wrap_main(int count, char **words, char **variables) { return __real_main(count, words, variables); }
+"""
+_GO_END: Final = """package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	codegenTests()
+	said, _ := io.ReadAll(os.Stdin)
+	fmt.Print("\\n" + string(said))
+}
+"""
+_JAVA_END: Final = """class CodegenEnd {{
+  public static void main(String[] words) throws Throwable {{
+    {main}.main(words);
+    System.out.print("\\n" + new String(System.in.readAllBytes()));
+    System.out.flush();
+  }}
+}}
+"""
+_RUST_END: Final = """
+fn main() {
+    codegen_tests();
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut std::io::stdin(), &mut said).unwrap();
+    print!("\\n{}", said);
+}
+"""
+_GO_MAIN: Final = re.compile(r"^func main\(\)", re.MULTILINE)
+_RUST_MAIN: Final = re.compile(r"^(?:pub )?fn main\(\)", re.MULTILINE)
+_JAVA_CLASS: Final = re.compile(r"^(public )?(?:(?:abstract|final) )*class (\w+)", re.MULTILINE)
+_JAVA_MAIN: Final = re.compile(r"\bstatic\s+(?:final\s+)?void\s+main\s*\(")
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The files of a program by their names, the main one first; `main_class` is Java's."""
+
+    files: Mapping[str, str]
+    main_class: str = ""
+
+
+def sources_of(language: str, program: str, tests: str | None) -> Sources:
+    """The files of a program; with tests, one that ends by printing what it reads from stdin."""
+    if language == "java":
+        return _java(program, tests)
+    name = file_name_for(language, "main")
+    if language == "cpp":
+        return Sources({name: _joined(program, tests), "end.cpp": _CPP_PLAIN if tests is None else _CPP_END})
+    if tests is None:
+        return Sources({name: program})
+    if language == "go":
+        return Sources({name: _GO_MAIN.sub("func codegenTests()", _joined(program, tests)), "end.go": _GO_END})
+    return Sources({name: _WITH_END[language](_joined(program, tests))})
+
+
+_WITH_END: Final[Mapping[str, Callable[[str], str]]] = {
+    "bash": lambda text: text + _BASH_END,
+    "javascript": lambda text: text + _JAVASCRIPT_END,
+    "typescript": lambda text: text + _JAVASCRIPT_END,
+    "rust": lambda text: _RUST_MAIN.sub("fn codegen_tests()", text) + _RUST_END,
+}
+
+
+def _joined(program: str, tests: str | None) -> str:
+    return program if tests is None else f"{program}\n{tests}\n"
+
+
+def _java(program: str, tests: str | None) -> Sources:
+    """Java wants a file called as its public class, and the class that holds `main` started."""
+    text = _joined(program, tests)
+    main = _JAVA_MAIN.search(text)
+    classes = list(_JAVA_CLASS.finditer(text))
+    before = [each[2] for each in classes if main and each.start() < main.start()]
+    main_class = before[-1] if before else "Main"
+    public = next((each[2] for each in classes if each[1]), main_class)
+    if tests is None:
+        return Sources({f"{public}.java": text}, main_class)
+    return Sources({f"{public}.java": text, "CodegenEnd.java": _JAVA_END.format(main=main_class)}, "CodegenEnd")

@@ -7,29 +7,37 @@ An engine offers less than bubblewrap does: no descriptor can be handed in, no f
 from __future__ import annotations
 
 import shutil
+import subprocess
 import time
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from subprocess import PIPE, Popen, TimeoutExpired
 
-from flyteplugins_codegen.sandbox.container.command import run_command
-from flyteplugins_codegen.sandbox.container.files import Files, Mount
-from flyteplugins_codegen.sandbox.container.frames import Talk, TalkEndedError
-from flyteplugins_codegen.sandbox.container.hearing import Hearing, StuckError
-from flyteplugins_codegen.sandbox.container.outputs import take_handed
-from flyteplugins_codegen.sandbox.container.settings import Settings, encode
-from flyteplugins_codegen.sandbox.container.trial import Trial, container_name, put_reaper
+from flyteplugins_codegen.errors import SandboxError, SandboxUnavailableError
+from flyteplugins_codegen.sandbox.bwrap_options import package_places, require_readable
+from flyteplugins_codegen.sandbox.container.collect import take_handed
+from flyteplugins_codegen.sandbox.container.engine import IMAGE_VARIABLE, Engine, find_engines, find_image, image_name
+from flyteplugins_codegen.sandbox.container.options import (
+    Files,
+    Mount,
+    Trial,
+    container_name,
+    put_reaper,
+    run_command,
+    try_image,
+)
+from flyteplugins_codegen.sandbox.container.session import Hearing, Settings, StuckError, Talk, TalkEndedError, encode
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, Everything, Execution, Job, Limits
-from flyteplugins_codegen.sandbox.ending import describe
-from flyteplugins_codegen.sandbox.folders import make_folder, open_to_all
-from flyteplugins_codegen.sandbox.interpreter import ENVIRONMENT, Interpreter, furnish, variables
-from flyteplugins_codegen.sandbox.kernel.rlimits import render_rlimits
+from flyteplugins_codegen.sandbox.kernel.limits import render_rlimits
 from flyteplugins_codegen.sandbox.kernel.seccomp import seccomp_program
-from flyteplugins_codegen.sandbox.launch import START_S
 from flyteplugins_codegen.sandbox.pool import run_all
-from flyteplugins_codegen.sandbox.views import package_places
+from flyteplugins_codegen.sandbox.process import START_S
+from flyteplugins_codegen.sandbox.python_files import ENVIRONMENT, Interpreter, furnish, variables
+from flyteplugins_codegen.sandbox.running import describe
+from flyteplugins_codegen.sandbox.temporary import make_folder, open_to_all
 
 _ALWAYS = ("container", "mount", "pid", "network", "ipc", "uts")
 _PRIVILEGES = ("no-capabilities", "no-new-privileges", "private-root", "unprivileged-uid", "rlimit-files")
@@ -168,3 +176,63 @@ class Container:
         if talk.exit_status == _KILLED and self._memory_is_counted:
             return Execution(status="out_of_memory")
         return Execution(status="sandbox_error", message=str(error))
+
+
+# Finding an engine and an image that together run the programs of an environment.
+
+_ASKED = "import sys, importlib.machinery as m; print('%d.%d' % sys.version_info[:2], m.EXTENSION_SUFFIXES[0])"
+
+
+def open_container(interpreter: Interpreter, *, image: str | None, may_pull: bool, any_python: bool) -> Container:
+    """A sandbox of containers in which the packages of that interpreter can be imported.
+
+    `any_python` takes the image's Python, whichever it is. An image that is not here is fetched if `may_pull`. Raises
+    SandboxUnavailableError, with the remedy for each engine, where none will do; SandboxError for unreadable packages.
+    """
+    for folder in interpreter.packages:
+        require_readable(folder)
+    version, suffix = _python_of(interpreter.executable)
+    name = image_name(image, version)
+    reasons = []
+    for engine in find_engines():
+        try:
+            trial = _try(engine, name, may_pull=may_pull)
+            if not any_python:
+                _require_same_python(trial, name, version, suffix)
+        except SandboxUnavailableError as error:  # noqa: PERF203 - two engines at most
+            reasons.append(str(error))
+        else:
+            return Container(trial, interpreter.packages)
+    raise SandboxUnavailableError(_in_all(reasons))
+
+
+def _try(engine: Engine, name: str, *, may_pull: bool) -> Trial:
+    identity = find_image(engine, name, may_pull=may_pull)
+    try:
+        return try_image(engine, identity)
+    except SandboxUnavailableError as error:
+        raise SandboxUnavailableError(f"image {name!r}: {error}") from error
+
+
+def _require_same_python(trial: Trial, name: str, version: str, suffix: str) -> None:
+    if trial.suffix != suffix:
+        raise SandboxUnavailableError(
+            f"image {name!r} has Python {trial.version} ({trial.suffix}), and the environment's packages are for "
+            f"{version} ({suffix}); name an image with that one in {IMAGE_VARIABLE}, such as python:{version}-slim"
+        )
+
+
+def _in_all(reasons: Iterable[str]) -> str:
+    return (
+        "; ".join(reasons) or "neither podman nor docker is installed; install one of them, such as apt install podman"
+    )
+
+
+@cache
+def _python_of(executable: Path) -> tuple[str, str]:
+    """The version of an interpreter, and what its extension modules end in."""
+    done = subprocess.run([executable, "-I", "-S", "-c", _ASKED], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SandboxError(f"the environment's interpreter {executable} does not run: {done.stderr.strip()}")
+    version, suffix = done.stdout.split()
+    return version, suffix

@@ -14,23 +14,19 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.data.privacy.masking import mask_profile
 from flyteplugins_codegen.errors import InterfaceError
-from flyteplugins_codegen.llm.failures import describe_failure
-from flyteplugins_codegen.models.agent import SOLUTION_FILE, TESTS_FILE, AgentSession
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
-from flyteplugins_codegen.models.report import ScriptRun, TestReport
-from flyteplugins_codegen.models.request import Example, Request
-from flyteplugins_codegen.models.run import Attempt, Run
-from flyteplugins_codegen.sandbox.failure_text import shortened
-from flyteplugins_codegen.sandbox.launcher import parse_output
-from flyteplugins_codegen.stages.agentic.files import ToolError, file_text
-from flyteplugins_codegen.stages.agentic.tools import InputValue
-from flyteplugins_codegen.stages.benches import Benches
+from flyteplugins_codegen.llm.prompts import describe_failure
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Example, Request
+from flyteplugins_codegen.models.run import SOLUTION_FILE, TESTS_FILE, AgentSession, Attempt, Run, ScriptRun, TestReport
+from flyteplugins_codegen.portable.launcher import parse_output
+from flyteplugins_codegen.stages.agentic.tools import InputValue, ToolError, file_text
 from flyteplugins_codegen.stages.build import build_environment
 from flyteplugins_codegen.stages.context import extract_context
-from flyteplugins_codegen.stages.outcome import count_tests
+from flyteplugins_codegen.stages.lineage import count_tests
 from flyteplugins_codegen.stages.privacy import masked_failures, masker_for
-from flyteplugins_codegen.stages.showing import without_texts_of_samples
+from flyteplugins_codegen.stages.repair_context import without_texts_of_samples
+from flyteplugins_codegen.stages.sandboxes import Benches
 from flyteplugins_codegen.stages.test import judge_attempt
+from flyteplugins_codegen.text import shortened
 
 _STREAM_CHARS: Final = 2_000
 _OUR_WORDS: Final = frozenset({"syntax_error", "timed_out", "out_of_memory", "output_limit"})

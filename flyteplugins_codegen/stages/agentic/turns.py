@@ -6,14 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from flyteplugins_codegen.judging.causes import syntax_cause
 from flyteplugins_codegen.llm.protocol import ModelReply
-from flyteplugins_codegen.llm.tools import describe_tools
-from flyteplugins_codegen.models.agent import SOLUTION_FILE, TESTS_FILE, AgentSession
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan
-from flyteplugins_codegen.models.conversation import Message, ToolCall, ToolResult
-from flyteplugins_codegen.sandbox.failure_text import shortened
-from flyteplugins_codegen.sandbox.python_errors import syntax_cause
-from flyteplugins_codegen.stages.agentic.files import SAMPLES, ToolError, file_text, with_edit, with_file
+from flyteplugins_codegen.llm.wire import describe_tools
+from flyteplugins_codegen.models.job import Candidate, CodePlan
+from flyteplugins_codegen.models.run import SOLUTION_FILE, TESTS_FILE, AgentSession
+from flyteplugins_codegen.models.spending import Message, ToolCall, ToolResult
 from flyteplugins_codegen.stages.agentic.running import (
     Desk,
     candidate_of,
@@ -23,6 +21,7 @@ from flyteplugins_codegen.stages.agentic.running import (
     sample_rows,
 )
 from flyteplugins_codegen.stages.agentic.tools import (
+    SAMPLES,
     TOOLS,
     EditFile,
     ListFiles,
@@ -31,9 +30,14 @@ from flyteplugins_codegen.stages.agentic.tools import (
     RunTests,
     Submit,
     ToolArguments,
+    ToolError,
     WriteFile,
+    file_text,
     read_call,
+    with_edit,
+    with_file,
 )
+from flyteplugins_codegen.text import shortened
 
 _CALLS_A_TURN: Final = 16
 _MOST_PACKAGES: Final = 50

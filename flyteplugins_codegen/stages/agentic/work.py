@@ -7,29 +7,104 @@ conversation.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ModelError
-from flyteplugins_codegen.llm.agent_prompts import agent_messages
-from flyteplugins_codegen.llm.budgeted import Account
-from flyteplugins_codegen.models.agent import SOLUTION_FILE, TESTS_FILE, AgentSession
+from flyteplugins_codegen.llm.ask import call_once
+from flyteplugins_codegen.llm.budget import Account, BudgetedModel, priced
+from flyteplugins_codegen.llm.prompts import agent_messages
+from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest
+from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.candidate import Candidate
-from flyteplugins_codegen.models.conversation import ModelCall
-from flyteplugins_codegen.models.run import Attempt, Run
-from flyteplugins_codegen.stages.agentic.asking import ask_turn
-from flyteplugins_codegen.stages.agentic.files import ToolError
+from flyteplugins_codegen.models.job import Candidate
+from flyteplugins_codegen.models.run import SOLUTION_FILE, TESTS_FILE, AgentSession, Attempt, Run
+from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.models.spending import Message, ModelCall
 from flyteplugins_codegen.stages.agentic.running import Desk, candidate_of, report_text
-from flyteplugins_codegen.stages.agentic.transcript import bounded
+from flyteplugins_codegen.stages.agentic.tools import TOOLS, ToolError
 from flyteplugins_codegen.stages.agentic.turns import Done, answered, take_turn
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
-from flyteplugins_codegen.stages.benches import Benches
 from flyteplugins_codegen.stages.draft import brief_of
 from flyteplugins_codegen.stages.privacy import without_keys
-from flyteplugins_codegen.stages.progress import stage
+from flyteplugins_codegen.stages.sandboxes import Benches
+from flyteplugins_codegen.store import ContentStore
+from flyteplugins_codegen.telemetry import stage
+
+# How an agent asks for its next turn: remembered and within the run's budget as every question, its reply as it is.
+
+
+async def ask_turn(account: Account, settings: Settings, messages: tuple[Message, ...]) -> tuple[ModelReply, ModelCall]:
+    """What the model says next, and the call, priced.
+
+    Raises BudgetSpentError where the budget allows no call more; ModelError: see its subclasses.
+    """
+    model = open_model(
+        settings, store=ContentStore(), watch=lambda asked: BudgetedModel(asked, account, settings.prices)
+    )
+    request = ModelRequest(
+        purpose="agent",
+        messages=messages,
+        reply_name="AgentAction",
+        reply_schema={},
+        params=settings.model_params,
+        tools=TOOLS,
+    )
+    reply, call = await call_once(model, request)
+    return reply, priced((call,), settings.model, settings.prices)[0]
+
+
+# An agent's conversation, kept within a bound. Cut rarely and by much, so that a provider's cache of it lasts.
+
+_MOST_CHARS: Final = 120_000
+_OPENING: Final = 2  # the system's message and the job
+_FRESH: Final = 4  # the two newest turns
+_KEPT_CHARS: Final = 200
+_LEFT_OUT: Final = "\n[... left out; call the tool again to see it]"
+_EARLIER: Final = "\n\n(Earlier turns are left out here. Your files are as you left them: list and read them.)"
+
+
+def bounded(messages: Sequence[Message], most_chars: int = _MOST_CHARS) -> tuple[Message, ...]:
+    """The conversation as it is while it is short enough.
+
+    Else with the results of older turns shortened, and where that is not enough, without the oldest turns: a call and
+    its results always go together.
+    """
+    if _size(messages) <= most_chars:
+        return tuple(messages)
+    fresh = max(_OPENING, len(messages) - _FRESH)
+    kept = [*messages[:_OPENING], *map(_shortened, messages[_OPENING:fresh]), *messages[fresh:]]
+    if _size(kept) > most_chars // 2:
+        kept = _without_oldest(kept, most_chars // 2)
+    return tuple(kept)
+
+
+def _size(messages: Sequence[Message]) -> int:
+    return sum(len(message.text) for message in messages)
+
+
+def _shortened(message: Message) -> Message:
+    results = [
+        result.model_copy(update={"content": result.content[:_KEPT_CHARS] + _LEFT_OUT})
+        if len(result.content) > _KEPT_CHARS + len(_LEFT_OUT)
+        else result
+        for result in message.tool_results
+    ]
+    return message.model_copy(update={"tool_results": tuple(results)})
+
+
+def _without_oldest(messages: list[Message], most_chars: int) -> list[Message]:
+    """Turns are pairs: what the model said, and what it was answered."""
+    opening, turns = messages[:_OPENING], messages[_OPENING:]
+    while len(turns) > _FRESH and _size(opening) + _size(turns) > most_chars:
+        turns = turns[2:]
+    job = opening[-1]
+    if not job.content.endswith(_EARLIER):
+        job = job.model_copy(update={"content": job.content + _EARLIER})
+    return [*opening[:-1], job, *turns]
+
 
 _SILENT_TURNS: Final = 3
 _DECLINED: Final = ("refused", "filtered")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final, TypeAlias
 
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.drift import Drift, DriftReport
+from flyteplugins_codegen.models.data import Drift, DriftReport
 from flyteplugins_codegen.models.refresh import Comparison, Examination, Refresh, RefreshRules
 
 # After these the tests that were generated speak of data of another form, and are written anew with the solution.

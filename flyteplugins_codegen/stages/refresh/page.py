@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from flyteplugins_codegen.models.drift import Drift
+from flyteplugins_codegen.html.kit import Room, badge, bullets, dollars, facts, fitting, paragraphs, table
+from flyteplugins_codegen.models.data import Drift
 from flyteplugins_codegen.models.refresh import Comparison, Refresh, Renewal
 from flyteplugins_codegen.stages.refresh.decide import (
     AskForApproval,
@@ -19,8 +20,7 @@ from flyteplugins_codegen.stages.refresh.decide import (
     is_tolerated,
     next_step,
 )
-from flyteplugins_codegen.stages.report.checks import render_checks
-from flyteplugins_codegen.stages.report.markup import Room, badge, bullets, dollars, facts, fitting, paragraphs, table
+from flyteplugins_codegen.stages.report.attempts import render_checks
 from flyteplugins_codegen.stages.report.page import render_document
 
 _CHARS: Final = 2_000

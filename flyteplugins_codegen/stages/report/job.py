@@ -3,14 +3,33 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from typing import Any, Final
 
-from flyteplugins_codegen.models.candidate import CodePlan
-from flyteplugins_codegen.models.request import Example
-from flyteplugins_codegen.models.rules import AppliedConstraint
+from flyteplugins_codegen.errors import CodegenError
+from flyteplugins_codegen.html.code import python_code, shell_code
+from flyteplugins_codegen.html.kit import (
+    badge,
+    bullets,
+    dollars,
+    facts,
+    fitting,
+    folded,
+    log,
+    paragraphs,
+    seconds,
+    size,
+    table,
+    text,
+)
+from flyteplugins_codegen.llm.budget import total_cost_usd
+from flyteplugins_codegen.models.data import AppliedConstraint
+from flyteplugins_codegen.models.environment import EnvironmentLock
+from flyteplugins_codegen.models.job import CodePlan, Example, Request
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.stages.report.code import python_code
-from flyteplugins_codegen.stages.report.markup import badge, bullets, facts, fitting, folded, log, paragraphs, text
+from flyteplugins_codegen.models.spending import ModelCall, Usage
+from flyteplugins_codegen.packages.install import installed_sizes
 
 _PROMPT_CHARS: Final = 20_000
 _MOST_NAMES: Final = 60
@@ -70,3 +89,96 @@ def _example(case: Example) -> str:
 
 def _value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+# What models were asked for and what it took: a row for each call, and their sum.
+
+_MOST_CALLS: Final = 300
+_HEAD: Final = ("", "for", "model", "input", "of it cached", "output", "of it reasoning", "cost", "time")
+
+
+def render_spending(calls: Sequence[ModelCall]) -> str:
+    """The table of all calls."""
+    if not calls:
+        return '<p class="muted">No model was asked.</p>'
+    rows = [(str(number), *_row(call)) for number, call in enumerate(calls[:_MOST_CALLS], 1)]
+    hidden = f"<p>{len(calls) - _MOST_CALLS} more calls</p>" if len(calls) > _MOST_CALLS else ""
+    return table(_HEAD, rows, _total(calls)) + hidden
+
+
+def _row(call: ModelCall) -> tuple[str, ...]:
+    took = "kept from an earlier run" if call.is_reused else seconds(call.wall_s)
+    cost = dollars(call.cost_usd)
+    return (text(call.purpose.replace("_", " ")), fitting(call.model, 120), *_tokens(call.usage), cost, took)
+
+
+def _total(calls: Sequence[ModelCall]) -> tuple[str, ...]:
+    used = sum((call.usage for call in calls), Usage())
+    wall_s = sum(call.wall_s for call in calls if not call.is_reused)
+    return ("", "all", "", *_tokens(used), dollars(total_cost_usd(calls)), seconds(wall_s))
+
+
+def _tokens(usage: Usage) -> tuple[str, ...]:
+    counts = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens)
+    return tuple(f"{count:,}" for count in counts)
+
+
+# What the solution needs installed, with sizes, and how it is run.
+
+_PIN: Final = re.compile(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", re.MULTILINE)
+_MOST_PINS: Final = 300
+
+
+def render_environment(lock: EnvironmentLock, image: str | None) -> str:
+    """The locked distributions with what they take on this machine's disk, and the name of the image."""
+    sizes = _sizes(lock)
+    about = facts(
+        (
+            ("Python", text(lock.python)),
+            ("Platform", text(lock.platform)),
+            ("Debian packages", fitting(", ".join(lock.system_packages), 400)),
+            ("Image", f"<code>{fitting(image, 300)}</code>" if image else ""),
+            ("Installed", size(sum(sizes.values())) if sizes else ""),
+        )
+    )
+    pins = _PIN.findall(lock.requirements)[:_MOST_PINS]
+    if not pins:
+        return f"<p>The standard library alone.</p>{about}"
+    asked = {re.split(r"[^A-Za-z0-9._-]", name, maxsplit=1)[0].lower() for name in lock.packages}
+    rows = [
+        (_name(name, is_asked_for=name.lower() in asked), text(version), _size(sizes.get(name)))
+        for name, version in pins
+    ]
+    return about + table(("distribution", "version", "installed"), rows)
+
+
+def _sizes(lock: EnvironmentLock) -> dict[str, int]:
+    try:
+        return installed_sizes(lock)
+    except (OSError, CodegenError):  # the page tells what is known; nothing of a run depends on it
+        return {}
+
+
+def _name(name: str, *, is_asked_for: bool) -> str:
+    return f"<b>{text(name)}</b>" if is_asked_for else text(name)
+
+
+def _size(size_bytes: int | None) -> str:
+    return "" if size_bytes is None else size(size_bytes)
+
+
+def render_commands(task_name: str, request: Request) -> str:
+    """What to type in the solution folder, and in Python."""
+    options = "".join(f" --{each} {kind.upper()}" for each, kind in request.inputs.items())
+    given = ", ".join(f"{each}=..." for each in request.inputs)
+    outputs = ", ".join(request.outputs) or "nothing"
+    shell = f"pyflyte run task.py {task_name}{options}\npyflyte register task.py"
+    python = (
+        "from flyteplugins_codegen import CodeGenEvalResult\n\n"
+        'result = CodeGenEvalResult.load(".")  # the folder that this page is in\n'
+        f"{outputs}{',' if len(request.outputs) == 1 else ''} = result.run({given})"
+    )
+    return (
+        "<p>In the solution folder (<code>result.save(folder)</code> writes it), without any model:</p>"
+        f"{shell_code(shell)}<p>From Python; an input left out takes the sample:</p>{python_code(python)}"
+    )

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cache
 from html import escape
-from pathlib import Path
 from typing import Final
 
-from flyteplugins_codegen.llm.prices import total_cost_usd
-from flyteplugins_codegen.models.agreement import Disagreement
+from flyteplugins_codegen.html.code import python_code
+from flyteplugins_codegen.html.kit import badge, dollars, fitting, folded, read_asset, seconds
+from flyteplugins_codegen.llm.budget import total_cost_usd
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.candidate import Candidate
-from flyteplugins_codegen.models.run import Attempt, Run
-from flyteplugins_codegen.stages.outcome import count_tests
-from flyteplugins_codegen.stages.report.code import python_code
+from flyteplugins_codegen.models.job import Candidate
+from flyteplugins_codegen.models.run import Attempt, Disagreement, Run
+from flyteplugins_codegen.stages.lineage import count_tests
+from flyteplugins_codegen.stages.report.attempts import render_timeline, render_trust
 from flyteplugins_codegen.stages.report.data import render_data
-from flyteplugins_codegen.stages.report.job import render_job, render_plan
-from flyteplugins_codegen.stages.report.markup import badge, dollars, fitting, folded, seconds
-from flyteplugins_codegen.stages.report.spending import render_spending
-from flyteplugins_codegen.stages.report.surroundings import render_commands, render_environment
-from flyteplugins_codegen.stages.report.timeline import render_timeline
-from flyteplugins_codegen.stages.report.trust import render_trust
+from flyteplugins_codegen.stages.report.job import (
+    render_commands,
+    render_environment,
+    render_job,
+    render_plan,
+    render_spending,
+)
 
 # Even a string that got through unescaped could not reach the network, and no script runs.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
@@ -61,7 +61,7 @@ def render_document(name: str, head: str, sections: Iterable[tuple[str, str]]) -
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{name}</title><style>{_style()}</style></head>\n"
+        f"<title>{name}</title><style>{read_asset('report.css')}</style></head>\n"
         f"<body><main>\n{head}\n{bodies}\n</main></body></html>\n"
     )
     return page.encode(errors="backslashreplace").decode()
@@ -120,8 +120,3 @@ def _sections(told: Told) -> Iterator[tuple[str, str]]:
 def _code(candidate: Candidate) -> str:
     tests = python_code(candidate.tests) if candidate.tests else ""
     return python_code(candidate.solution.code) + folded("The generated tests", tests)
-
-
-@cache
-def _style() -> str:
-    return Path(__file__).with_name("report.css").read_text(encoding="utf-8")

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from flyteplugins_codegen.errors import PackageError, RequestError
-from flyteplugins_codegen.evaluation.evaluating import evaluate
-from flyteplugins_codegen.evaluation.problems.loading import load_problems
-from flyteplugins_codegen.evaluation.sandboxes import Packages, packages_of
+from flyteplugins_codegen.evaluation.evaluate import evaluate
+from flyteplugins_codegen.evaluation.problems.load import load_problems
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem, Sample
+from flyteplugins_codegen.evaluation.workers import Packages, packages_of
 
 
 def plus(number: int, entry_point: str, solution: str, *calls: list[Any], **others: Any) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def test_what_is_expected_is_computed_once_and_kept(tmp_path: Path, monkeypatch:
     path = written(tmp_path / "plus.jsonl", PLUS["floats"])
     first = load_problems(path)
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("flyteplugins_codegen.evaluation.problems.expected.open_sandbox", None)
+    monkeypatch.setattr("flyteplugins_codegen.evaluation.problems.evalplus.open_sandbox", None)
     assert load_problems(path) == first
 
 

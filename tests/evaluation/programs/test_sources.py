@@ -2,8 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from flyteplugins_codegen.evaluation.programs.languages import LANGUAGES_OF_PROGRAMS, REMEDIES, filled, ways_to_run
-from flyteplugins_codegen.evaluation.programs.sources import sources_of
+from flyteplugins_codegen.evaluation.programs.languages import (
+    LANGUAGES_OF_PROGRAMS,
+    REMEDIES,
+    filled,
+    sources_of,
+    ways_to_run,
+)
 
 
 def test_gos_tests_are_called_by_a_main_that_has_the_last_word() -> None:

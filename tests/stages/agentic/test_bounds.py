@@ -9,17 +9,13 @@ from agent_turns import RIGHT, SUBMIT, SUITE, WRONG, sent, turn, write
 from model_server import HttpError, ModelServer, Reply
 
 from flyteplugins_codegen.errors import ProviderError
-from flyteplugins_codegen.models.budget import Budget
-from flyteplugins_codegen.models.candidate import Candidate, CodePlan, CodeSolution
-from flyteplugins_codegen.models.conversation import Message, ToolCall, ToolResult
-from flyteplugins_codegen.models.report import Cause, TestReport
-from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Request
+from flyteplugins_codegen.models.run import Cause, Run, TestReport
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.stages.actions import Finish, WorkAsAgent
-from flyteplugins_codegen.stages.agentic.transcript import bounded
+from flyteplugins_codegen.models.spending import Budget, Message, ToolCall, ToolResult
+from flyteplugins_codegen.stages.agentic.work import bounded
 from flyteplugins_codegen.stages.attempts import with_changed, with_next
-from flyteplugins_codegen.stages.loop import next_action
+from flyteplugins_codegen.stages.loop import Finish, WorkAsAgent, next_action
 
 BOTH = (write("solution.py", RIGHT), write("test_solution.py", SUITE))
 LOOK = turn(("list", {}))

@@ -11,15 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flyteplugins_codegen.llm.protocol import ModelReply
-from flyteplugins_codegen.llm.tools import with_calls
-from flyteplugins_codegen.models.agent import AgentSession
-from flyteplugins_codegen.models.conversation import ToolCall
-from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.run import Run
+from flyteplugins_codegen.llm.wire import with_calls
+from flyteplugins_codegen.models.job import Request
+from flyteplugins_codegen.models.run import AgentSession, Run
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.stages.agentic.files import ToolError, with_edit, with_file
+from flyteplugins_codegen.models.spending import ToolCall
 from flyteplugins_codegen.stages.agentic.running import Desk
-from flyteplugins_codegen.stages.agentic.tools import TOOLS, read_call
+from flyteplugins_codegen.stages.agentic.tools import TOOLS, ToolError, read_call, with_edit, with_file
 from flyteplugins_codegen.stages.agentic.turns import take_turn
 
 NAMES = [

@@ -16,7 +16,7 @@ from agent_turns import RIGHT, SUBMIT, SUITE, WRONG, turn, write
 from model_server import ModelServer, Reply
 
 from flyteplugins_codegen.errors import ReplayMissError
-from flyteplugins_codegen.models.agent import AgentSession
+from flyteplugins_codegen.models.run import AgentSession
 
 SCRIPT = (
     turn(("list", {}), write("test_solution.py", SUITE)),

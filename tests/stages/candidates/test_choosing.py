@@ -7,10 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judged import NAMES, attempt, crashed, judged, ran, suite
 
-from flyteplugins_codegen.models.report import Cause, TestReport
-from flyteplugins_codegen.models.run import Attempt
-from flyteplugins_codegen.stages.candidates.choosing import Choice, choose
-from flyteplugins_codegen.stages.candidates.grouping import group_attempts, score
+from flyteplugins_codegen.models.run import Attempt, Cause, TestReport
+from flyteplugins_codegen.stages.candidates.choose import Choice, choose, group_attempts, score
 
 
 def groups_of(*attempts: Attempt) -> list[tuple[int, ...]]:

@@ -9,12 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judged import NAMES, attempt, crashed, judged, ran, suite
 
-from flyteplugins_codegen.models.report import TestReport
-from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run
+from flyteplugins_codegen.models.job import Request
+from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.models.strength import TestStrength
-from flyteplugins_codegen.stages.candidates.confidence import Voices, confidence_in
+from flyteplugins_codegen.stages.candidates.explain import Voices, confidence_in
 
 
 def confidence(*attempts: Attempt, of: int = 1, dropped: tuple[DroppedTest, ...] = (), **settings: Any) -> float | None:

@@ -7,17 +7,13 @@ from typing import Any
 import pytest
 from judged import NAMES, attempt, crashed, judged, ran
 
-from flyteplugins_codegen.models.budget import Budget
-from flyteplugins_codegen.models.conversation import ModelCall, Usage
-from flyteplugins_codegen.models.report import TestReport
-from flyteplugins_codegen.models.request import Request
-from flyteplugins_codegen.models.run import Attempt, Run
+from flyteplugins_codegen.models.job import Request
+from flyteplugins_codegen.models.run import Attempt, Run, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.models.strength import TestStrength
-from flyteplugins_codegen.stages.actions import DropTests, Finish, FirstDraft, FreshDrafts, JudgeSideBySide
-from flyteplugins_codegen.stages.candidates.judging import distinct_pending, with_judged
-from flyteplugins_codegen.stages.candidates.verdict import final_attempt
-from flyteplugins_codegen.stages.loop import next_action
+from flyteplugins_codegen.models.spending import Budget, ModelCall, Usage
+from flyteplugins_codegen.stages.candidates.explain import final_attempt
+from flyteplugins_codegen.stages.candidates.judge import distinct_pending, with_judged
+from flyteplugins_codegen.stages.loop import DropTests, Finish, FirstDraft, FreshDrafts, JudgeSideBySide, next_action
 
 CALL = ModelCall(purpose="solution", model="m", usage=Usage(input_tokens=900, output_tokens=100), cost_usd=0.5)
 

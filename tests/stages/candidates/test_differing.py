@@ -6,12 +6,10 @@ from typing import Any
 
 from judged import NAMES, attempt, judged, ran
 
-from flyteplugins_codegen.models.agreement import Disagreement
-from flyteplugins_codegen.models.report import TestReport
-from flyteplugins_codegen.models.request import Example, Request, Sample
-from flyteplugins_codegen.models.run import Attempt
-from flyteplugins_codegen.stages.candidates.differing import find_disagreement
-from flyteplugins_codegen.stages.candidates.grouping import group_attempts
+from flyteplugins_codegen.models.job import Example, Request, Sample
+from flyteplugins_codegen.models.run import Attempt, Disagreement, TestReport
+from flyteplugins_codegen.stages.candidates.choose import group_attempts
+from flyteplugins_codegen.stages.candidates.explain import find_disagreement
 
 REQUEST = Request(
     prompt="p",

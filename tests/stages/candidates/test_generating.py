@@ -15,7 +15,7 @@ import row_count_job as job
 from model_server import ModelServer, Reply
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
-from flyteplugins_codegen.models.budget import Budget
+from flyteplugins_codegen.models.spending import Budget
 
 PROMPT = "Count the rows of the table."
 THREE_ROWS = [{"inputs": {}, "outputs": {"row_count": 3}}]

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flyteplugins_codegen.errors import SolutionFailedError
-from flyteplugins_codegen.models.bundle import SolutionBundle
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.stages.refresh.compare import compare_solutions, value_difference
-from flyteplugins_codegen.stages.refresh.tables import file_difference
+from flyteplugins_codegen.models.job import SolutionBundle
+from flyteplugins_codegen.stages.refresh.compare import compare_solutions, file_difference, value_difference
 
 LOCK = EnvironmentLock(python="3.11", platform="linux", digest="d")
 

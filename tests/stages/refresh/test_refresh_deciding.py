@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flyteplugins_codegen.models.drift import Drift, DriftReport
+from flyteplugins_codegen.models.data import Drift, DriftReport
 from flyteplugins_codegen.models.refresh import (
     Comparison,
     Examination,
@@ -13,7 +13,7 @@ from flyteplugins_codegen.models.refresh import (
     RefreshRules,
     Renewal,
 )
-from flyteplugins_codegen.models.report import Cause, ScriptRun, TestReport
+from flyteplugins_codegen.models.run import Cause, ScriptRun, TestReport
 from flyteplugins_codegen.stages.refresh.decide import (
     AskForApproval,
     Compare,

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from planted import plant
 from storied_run import told_run
 
-from flyteplugins_codegen.models.profile import ColumnProfile
-from flyteplugins_codegen.models.report import Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
-from flyteplugins_codegen.models.run import Attempt
-from flyteplugins_codegen.stages.report.histograms import histogram
+from flyteplugins_codegen.models.data import ColumnProfile
+from flyteplugins_codegen.models.run import Attempt, Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
+from flyteplugins_codegen.stages.report.data import histogram
 from flyteplugins_codegen.stages.report.page import Told, as_frame, render_page
 
 BREAKER = (

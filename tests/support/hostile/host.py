@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from flyteplugins_codegen.sandbox.antechamber import UNPRIVILEGED_UID
-from flyteplugins_codegen.sandbox.folders import open_place
+from flyteplugins_codegen.sandbox.python_files import UNPRIVILEGED_UID
+from flyteplugins_codegen.sandbox.temporary import open_place
 from hostile import attack
 
 _ARGUMENT = "CODEGEN-TEST-ARGUMENT"

@@ -1,0 +1,146 @@
+"""A caller's source files: read once, shown to a model by names below one folder, replaced all together or not."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from flyteplugins_codegen.autogen.model_config import require_text
+from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
+
+_LONGEST_BYTES: Final = 4_000_000
+_REMEDY: Final = "pass the paths of text files"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """One file as it was read. `label` is its path below the set's root, with slashes: all that a model sees of it."""
+
+    path: Path
+    label: str
+    data: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceSet:
+    """Files below one folder, from which Python would import them: the first that holds all and is no package."""
+
+    root: Path
+    files: tuple[SourceFile, ...]
+
+    def __getitem__(self, label: str) -> SourceFile:
+        return next(file for file in self.files if file.label == label)
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """Every text by its label."""
+        return {file.label: file.text for file in self.files}
+
+
+def read_source_files(files: Sequence[Any]) -> SourceSet:
+    """The files, each once.
+
+    Raises:
+        ArgumentTypeError: `files` is no list of paths.
+        RequestError: none is given, one is given twice, or one cannot be read as text; it is named.
+    """
+    if isinstance(files, str | bytes | os.PathLike) or not isinstance(files, Sequence):
+        raise ArgumentTypeError(f"files is {type(files).__name__}; pass a list of paths")
+    if not files:
+        raise RequestError(f"no file is given; {_REMEDY}")
+    paths = [_resolved(file) for file in files]
+    if len(set(paths)) < len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise RequestError(f"{twice} is given twice; pass every file once")
+    root = _root(paths)
+    return SourceSet(root=root, files=tuple(_read(path, path.relative_to(root).as_posix()) for path in paths))
+
+
+def replace_files(changes: Mapping[Path, tuple[bytes, bytes]]) -> None:
+    """Put new content, the second of each pair, in the place of the old: of all files, or of none where that fails.
+
+    Everything is written aside first, and then renamed; modes stay. A process that is killed between two renames
+    leaves some of the files changed, each of them whole.
+
+    Raises RequestError where a file no longer holds the old content, or cannot be written; then none is changed.
+    """
+    for path, (old, _) in changes.items():
+        if _bytes_of(path) != old:
+            raise RequestError(f"{path} was changed while the model was asked; nothing was written, call again")
+    try:
+        with ExitStack() as aside, ExitStack() as undo:
+            # The old content too: where the disk is full, there would be no room to put it back.
+            written = {path: [_write_aside(path, data, aside) for data in pair] for path, pair in changes.items()}
+            for path, (before, after) in written.items():
+                after.replace(path)
+                undo.callback(_put_back, before, path)
+            undo.pop_all()
+    except OSError as error:
+        raise RequestError(f"{error.filename}: {error.strerror}; no file was changed") from error
+
+
+def _put_back(old: Path, path: Path) -> None:
+    with suppress(OSError):  # the first error is the one to tell
+        old.replace(path)
+
+
+def _write_aside(path: Path, data: bytes, aside: ExitStack) -> Path:
+    """The data in a file of the same folder and mode, which goes with the stack where it is still there."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
+    aside.callback(Path(name).unlink, missing_ok=True)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(descriptor, path.stat().st_mode & 0o7777)
+        file.write(data)
+        file.flush()
+        os.fsync(descriptor)
+    return Path(name)
+
+
+def _resolved(file: Any) -> Path:
+    if not isinstance(file, str | os.PathLike):
+        raise ArgumentTypeError(f"a file is {type(file).__name__}; {_REMEDY}")
+    name = os.fspath(file)
+    if not name or not isinstance(name, str) or "\0" in name:
+        raise RequestError(f"{name!r:.200} is no path of a file; {_REMEDY}")
+    try:
+        return Path(name).expanduser().resolve(strict=True)
+    except FileNotFoundError:
+        raise RequestError(f"{name}: there is no such file (looked for {Path(name).absolute()}); {_REMEDY}") from None
+    except (OSError, RuntimeError, UnicodeEncodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise RequestError(f"{name!r:.200} cannot be read: {reason}; {_REMEDY}") from None
+
+
+def _root(paths: Sequence[Path]) -> Path:
+    root = Path(os.path.commonpath([path.parent for path in paths]))
+    while (root / "__init__.py").exists() and root != root.parent:
+        root = root.parent
+    return root
+
+
+def _read(path: Path, label: str) -> SourceFile:
+    data = _bytes_of(path)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise RequestError(f"{path} is no text in UTF-8: {error.reason} at byte {error.start}; {_REMEDY}") from None
+    return SourceFile(path=path, label=label, data=data, text=require_text(str(path), text, _REMEDY))
+
+
+def _bytes_of(path: Path) -> bytes:
+    if not path.is_file():
+        raise RequestError(f"{path} is no file; {_REMEDY}")
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LONGEST_BYTES + 1)
+    except OSError as error:
+        raise RequestError(f"{path} cannot be read: {error.strerror}; {_REMEDY}") from None
+    if len(data) > _LONGEST_BYTES:
+        raise RequestError(f"{path} has more than {_LONGEST_BYTES:,} bytes, far beyond what a model takes; {_REMEDY}")
+    return data

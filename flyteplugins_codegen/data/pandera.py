@@ -1,0 +1,271 @@
+"""A schema as Pandera source: a module that a person can read and change, whose `schema` validates a DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import ValidationError
+
+from flyteplugins_codegen.data.constraints.terms import checked_pattern
+from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.models.data import Bound, ColumnSchema, ColumnType, Rule, TableSchema
+
+_NUMBERS = 'pd.to_numeric(column, errors="coerce")'
+_TIMES = 'pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce")'
+
+
+def render_schema(table: TableSchema) -> str:
+    """The source of a module whose `schema` says of a DataFrame what the table's schema says of the file.
+
+    The file is taken to be read by pandas with its defaults.
+    """
+    known = {column.name for column in table.columns}
+    open_columns = dict.fromkeys(rule.column for rule in table.rules if rule.column not in known)
+    columns = [*table.columns, *(ColumnSchema(name=name) for name in open_columns)]
+    lines = "".join(f"        {_column(column, table)}\n" for column in columns)
+    frame_checks = "".join(f"        {_frame_check(rule)},\n" for rule in table.rules if rule.kind == "order")
+    checks = f"    checks=[\n{frame_checks}    ],\n" if frame_checks else ""
+    body = f"schema = pa.DataFrameSchema(\n    {{\n{lines}    }},\n{checks}    strict=False,\n    coerce=False,\n)\n"
+    return f"{'import pandas as pd' + chr(10) if 'pd.' in body else ''}import pandera.pandas as pa\n\n{body}"
+
+
+def _column(column: ColumnSchema, table: TableSchema) -> str:
+    rules = [rule for rule in table.rules if rule.column == column.name]
+    kinds = {rule.kind for rule in rules}
+    is_nullable = column.is_nullable and "not_null" not in kinds
+    is_unique = column.is_unique or "unique" in kinds
+    checks = [_CHECKS[rule.kind](rule, column) for rule in rules if rule.kind in _CHECKS]
+    if is_unique and is_nullable:
+        # Pandera's own check takes two nulls for a repeated value.
+        checks.append('pa.Check(lambda column: ~column.duplicated(), name="unique")')
+    arguments = [
+        column.pandas_dtype,
+        f"checks=[{', '.join(checks)}]" if checks else None,
+        "nullable=True" if is_nullable else None,
+        "unique=True" if is_unique and not is_nullable else None,
+        None if column.is_required else "required=False",
+    ]
+    return f"{column.name!r}: pa.Column({', '.join(filter(None, arguments))}),"
+
+
+def _range_check(rule: Rule, column: ColumnSchema) -> str:
+    if isinstance(rule.minimum if rule.minimum is not None else rule.maximum, str):
+        return _check(" & ".join(_sides(rule, _whole_days(rule))), rule)
+    if column.type in {"integer", "number"} and column.pandas_dtype:
+        return ", ".join(_named_checks(rule))
+    return _check(" & ".join(_sides(rule, _NUMBERS)), rule)
+
+
+def _whole_days(rule: Rule) -> str:
+    """A bound without a time of day is a whole day."""
+    bounds = [str(bound) for bound in (rule.minimum, rule.maximum) if bound is not None]
+    return f"{_TIMES}.dt.normalize()" if all(len(bound) == len("2020-01-01") for bound in bounds) else _TIMES
+
+
+def _named_checks(rule: Rule) -> list[str]:
+    low = [f"pa.Check.{'gt' if rule.excludes_minimum else 'ge'}({rule.minimum!r})"] if rule.minimum is not None else []
+    high = [f"pa.Check.{'lt' if rule.excludes_maximum else 'le'}({rule.maximum!r})"] if rule.maximum is not None else []
+    return low + high
+
+
+def _sides(rule: Rule, values: str) -> list[str]:
+    low = (
+        [f"({values} {'>' if rule.excludes_minimum else '>='} {_bound(rule.minimum)})"]
+        if rule.minimum is not None
+        else []
+    )
+    high = (
+        [f"({values} {'<' if rule.excludes_maximum else '<='} {_bound(rule.maximum)})"]
+        if rule.maximum is not None
+        else []
+    )
+    return low + high
+
+
+def _bound(bound: Bound | None) -> str:
+    return f'pd.Timestamp({bound!r}, tz="UTC")' if isinstance(bound, str) else repr(bound)
+
+
+def _check(expression: str, rule: Rule) -> str:
+    return f"pa.Check(lambda column: {expression}, name={rule.text!r})"
+
+
+def _one_of(rule: Rule, column: ColumnSchema) -> str:
+    if column.pandas_dtype == "str":
+        return f"pa.Check.isin({list(rule.values)!r})"
+    return _check(_is_in(rule), rule)
+
+
+def _none_of(rule: Rule, _column: ColumnSchema) -> str:
+    return _check(f"~({_is_in(rule)})", rule)
+
+
+def _is_in(rule: Rule) -> str:
+    """By text, and by number where values are numbers: `1` is `1.0`."""
+    numbers = [number for number in map(_number, rule.values) if number is not None]
+    by_text = f"column.astype(str).isin({list(rule.values)!r})"
+    return f"{by_text} | {_NUMBERS}.isin({numbers!r})" if numbers else by_text
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _matches(rule: Rule, _column: ColumnSchema) -> str:
+    return _check(f"column.astype(str).str.fullmatch({rule.pattern!r})", rule)
+
+
+def _length(rule: Rule, _column: ColumnSchema) -> str:
+    return _check(" & ".join(_sides(rule, "column.astype(str).str.len()")), rule)
+
+
+def _type(rule: Rule, _column: ColumnSchema) -> str:
+    expressions = {
+        "integer": f"{_NUMBERS} % 1 == 0",
+        "number": f"{_NUMBERS}.notna()",
+        "boolean": 'column.astype(str).str.lower().isin(["true", "false"])',
+        "time": f"{_TIMES}.notna()",
+        "text": "column.map(lambda cell: isinstance(cell, str))",
+        "any": "column.notna()",
+    }
+    return _check(expressions[rule.type], rule)
+
+
+_CHECKS: Mapping[str, Callable[[Rule, ColumnSchema], str]] = MappingProxyType(
+    {
+        "range": _range_check,
+        "one_of": _one_of,
+        "none_of": _none_of,
+        "matches": _matches,
+        "length": _length,
+        "type": _type,
+    }
+)
+
+
+def _frame_check(rule: Rule) -> str:
+    one, other = f"frame[{rule.column!r}]", f"frame[{rule.other_column!r}]"
+    holds = f"({one} {rule.comparison} {other}) | {one}.isna() | {other}.isna()"
+    return f"pa.Check(lambda frame: {holds}, name={f'{rule.column} {rule.text}'!r})"
+
+
+# A schema that a user gives, as a Pandera object or as our own data, turned into what is checked everywhere.
+
+_KINDS: tuple[tuple[tuple[str, ...], ColumnType], ...] = (
+    (("int", "uint"), "integer"),
+    (("float", "decimal", "complex"), "number"),
+    (("bool",), "boolean"),
+    (("datetime", "date", "timestamp"), "time"),
+)
+
+
+def read_schema(name: str, given: Any) -> TableSchema:
+    """The schema of the sample or output `name`: Pandera's DataFrameSchema or DataFrameModel, our own, or its JSON.
+
+    Of Pandera: columns, types, `nullable`, `unique`, `required`, and the built-in checks `gt ge lt le eq ne in_range
+    isin notin str_matches str_length`. Other checks are code, which does not run where a solution's data are checked.
+
+    Raises RequestError naming what cannot be taken over.
+    """
+    if isinstance(given, TableSchema):
+        return given
+    if isinstance(given, Mapping):
+        return _from_json(name, given)
+    # A DataFrameModel is a class that makes its schema.
+    schema = given.to_schema() if hasattr(given, "to_schema") else given
+    if not hasattr(schema, "columns") or not hasattr(schema, "checks"):
+        raise RequestError(
+            f"schemas[{name!r}]: {type(given).__name__} is no schema; pass a pandera DataFrameSchema or DataFrameModel"
+        )
+    if schema.checks:
+        raise RequestError(f"schemas[{name!r}]: a check of the whole table is code; write it as a constraint in words")
+    columns = tuple(_read_column(column) for column in schema.columns.values())
+    rules = tuple(rule for column in schema.columns.values() for rule in _rules(name, column))
+    return TableSchema(columns=columns, rules=rules)
+
+
+def _from_json(name: str, given: Mapping[str, Any]) -> TableSchema:
+    try:
+        return TableSchema.from_validator(given)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        where = ".".join(map(str, wrong["loc"]))
+        raise RequestError(f"schemas[{name!r}]: {where}: {wrong['msg']}") from error
+
+
+def _read_column(column: Any) -> ColumnSchema:
+    dtype = "" if column.dtype is None else str(column.dtype)
+    kind = next((kind for starts, kind in _KINDS if dtype.lower().startswith(starts)), "any")
+    return ColumnSchema(
+        name=str(column.name),
+        type=kind,
+        is_nullable=bool(column.nullable),
+        is_unique=bool(column.unique),
+        is_required=bool(column.required),
+        pandas_dtype=None if kind == "any" else f'"{dtype}"',
+    )
+
+
+def _rules(name: str, column: Any) -> Iterator[Rule]:
+    for check in column.checks:
+        terms = _TERMS.get(str(check.name))
+        if terms is None:
+            raise RequestError(
+                f"schemas[{name!r}]: column {column.name!r} has the check {check.name or check!r}, which is code; "
+                f"use one of {', '.join(_TERMS)}, or a constraint in words"
+            )
+        try:
+            yield Rule(column=str(column.name), **terms(check.statistics))
+        except ValueError as error:
+            raise RequestError(f"schemas[{name!r}]: column {column.name!r}: {error}") from error
+
+
+def _bounds(statistics: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "kind": "range",
+        "minimum": _plain(statistics["min_value"]),
+        "maximum": _plain(statistics["max_value"]),
+        "excludes_minimum": not statistics["include_min"],
+        "excludes_maximum": not statistics["include_max"],
+    }
+
+
+def _read_length(statistics: Mapping[str, Any]) -> dict[str, Any]:
+    exact = statistics.get("exact_value")
+    ends = (exact, exact) if exact is not None else (statistics["min_value"], statistics["max_value"])
+    return {"kind": "length", "minimum": ends[0], "maximum": ends[1]}
+
+
+def _plain(bound: Any) -> Any:
+    return bound.isoformat() if hasattr(bound, "isoformat") else bound
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    return tuple(sorted(map(str, values)))
+
+
+_TERMS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = MappingProxyType(
+    {
+        "greater_than": lambda of: {"kind": "range", "minimum": _plain(of["min_value"]), "excludes_minimum": True},
+        "greater_than_or_equal_to": lambda of: {"kind": "range", "minimum": _plain(of["min_value"])},
+        "less_than": lambda of: {"kind": "range", "maximum": _plain(of["max_value"]), "excludes_maximum": True},
+        "less_than_or_equal_to": lambda of: {"kind": "range", "maximum": _plain(of["max_value"])},
+        "in_range": _bounds,
+        "equal_to": lambda of: {"kind": "one_of", "values": (str(of["value"]),)},
+        "not_equal_to": lambda of: {"kind": "none_of", "values": (str(of["value"]),)},
+        "isin": lambda of: {"kind": "one_of", "values": _texts(of["allowed_values"])},
+        "notin": lambda of: {"kind": "none_of", "values": _texts(of["forbidden_values"])},
+        # Pandera's matches from the beginning, ours from end to end.
+        "str_matches": lambda of: {"kind": "matches", "pattern": f"(?:{_pattern(of['pattern'])})[\\s\\S]*"},
+        "str_length": _read_length,
+    }
+)
+
+
+def _pattern(pattern: Any) -> str:
+    return checked_pattern(getattr(pattern, "pattern", str(pattern)))

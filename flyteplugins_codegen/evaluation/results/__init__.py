@@ -1,1 +1,0 @@
-"""The ends of samples in files: a line or a row for each, in the order given."""

@@ -1,1 +1,0 @@
-"""Samples out of files and folders: what models wrote, read lazily."""

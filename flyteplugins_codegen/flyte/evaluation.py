@@ -1,0 +1,315 @@
+"""An evaluation as a Flyte workflow: problems dealt out to the nodes of a map task, their results put together.
+
+A node is kept in Flyte's cache under the content of its samples and problems, the settings and the code that judges. In
+local execution the nodes run one after the other, each with all processors, and keep a journal in our own cache: an
+evaluation that was killed goes on with the samples that are missing.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import flytekit
+from flytekit import Deck, dynamic, map_task, task, workflow
+from flytekit.types.directory import FlyteDirectory
+from flytekit.types.file import FlyteFile
+from pydantic import Field
+
+from flyteplugins_codegen.errors import SettingsError
+from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS
+from flyteplugins_codegen.evaluation.evaluate import evaluate as judge_samples
+from flyteplugins_codegen.evaluation.evaluation import Evaluation, read_evaluation
+from flyteplugins_codegen.evaluation.judges import Judge
+from flyteplugins_codegen.evaluation.problems.load import load_problems, problem_file
+from flyteplugins_codegen.evaluation.report import render_summary
+from flyteplugins_codegen.evaluation.samples import Samples, load_samples
+from flyteplugins_codegen.evaluation.scores import check_k
+from flyteplugins_codegen.evaluation.sharding import Part, deal, gather, write_parts
+from flyteplugins_codegen.flyte.cli import launchable
+from flyteplugins_codegen.flyte.pods import BESIDE
+from flyteplugins_codegen.flyte.state import Salt, cached_by_code, local_salt
+from flyteplugins_codegen.flyte.tasks import upload
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.settings import SandboxKind
+from flyteplugins_codegen.sandbox.contract import Limits
+from flyteplugins_codegen.solution.flytekit import checked, logger, readable_errors, runs_locally
+from flyteplugins_codegen.store import cache_dir, digest
+
+# What an evaluation leaves, and what is said of it to whoever started it.
+
+
+def write_folder(found: Evaluation, samples: Samples, before: Evaluation | None, save_to: str) -> Path:
+    """Write results.jsonl, results.parquet and report.html, and say where.
+
+    That is as asked; else, on this machine, a lasting place named by what is in it. Raises OSError.
+    """
+    if not runs_locally():
+        folder = Path(flytekit.current_context().working_directory) / "evaluation"
+    elif save_to:
+        folder = Path(save_to).absolute()
+    else:
+        folder = cache_dir() / "evaluations" / digest([asdict(end) for end in found.samples])[:12]
+    found.to_json_lines(folder / "results.jsonl")
+    found.to_parquet(folder / "results.parquet")
+    found.report(folder / "report.html", samples=samples, before=before, title=samples.path.name)
+    return folder
+
+
+def tell_scores(found: Evaluation, folder: Path) -> None:
+    """Say the scores, how samples ended, and where the folder is."""
+    for k, value in found.pass_at_k.items():
+        if math.isnan(value):
+            logger.info("pass@%d: a problem has fewer than %d counted samples", k, k)
+        else:
+            logger.info("pass@%d = %.3f (95 %% interval %.3f to %.3f)", k, value, *found.intervals[k])
+    logger.info("%s", ", ".join(f"{count} {outcome}" for outcome, count in found.counts.items() if count))
+    logger.info("evaluation folder: %s", folder)
+
+
+# What goes between the tasks of an evaluation: settings, parts, results, and where their files lie.
+
+
+class JudgeSettings(Value):
+    """How samples are judged. `problems` is the digest of the file of problems; `cpu_s`, `memory_mib` are of one."""
+
+    problems: str
+    judge: Judge = "auto"
+    packages: tuple[str, ...] = ()
+    sandbox: SandboxKind = "auto"
+    cpu_s: float | None = None
+    memory_mib: int | None = None
+    salt: Salt = Salt()
+
+    def limits(self) -> Limits:
+        """Those of one sample."""
+        given = {"cpu_s": self.cpu_s, "memory_mib": self.memory_mib}
+        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        return replace(DEFAULT_LIMITS, **changed)
+
+
+class JudgedPart(Value):
+    """The results of a part, a line for each sample, and the problems of it that are in doubt."""
+
+    results: FlyteFile
+    flaws: dict[str, str] = Field(default_factory=dict)
+
+
+class Split(NamedTuple):
+    """An evaluation in parts, and the files that these need."""
+
+    parts: list[Part]
+    files: list[FlyteFile]
+    problems: FlyteFile
+    settings: JudgeSettings
+
+
+class Evaluated(NamedTuple):
+    """The scores by k, and the folder with results.jsonl, results.parquet and report.html."""
+
+    pass_at_k: dict[str, float]
+    folder: FlyteDirectory
+
+
+def problem_path(problems: str) -> Path:
+    """A benchmark's file, one's own, or one that is fetched from where a cluster reaches it."""
+    return path_of(FlyteFile(problems)) if "://" in problems else problem_file(problems)
+
+
+def path_of(file: FlyteFile) -> Path:
+    """Where the file lies on this machine, fetched if need be."""
+    return Path(os.fspath(file)).absolute()
+
+
+_SAMPLES_A_SHARD = 2_000
+_MOST_SHARDS = 64
+# With a ratio below 1 the list has None for a node that failed. Of fewer than a million nodes these two ask for all
+# of them, and for one; 0 would be taken for none given.
+_ALL, _NONE = 1 - 1e-6, 1e-6
+
+
+@task(**BESIDE)
+@readable_errors
+def split_evaluation(  # noqa: PLR0913 - a command line is flat
+    *,
+    problems: str,
+    samples: FlyteFile,
+    k: list[int],
+    judge: Judge,
+    packages: list[str],
+    sandbox: SandboxKind,
+    cpu_s: float | None,
+    memory_mib: int | None,
+    shards: int,
+) -> Split:
+    """Check problems and samples from end to end, and deal them out. Raises RequestError before anything is judged."""
+    check_k(k)
+    path = problem_path(problems)
+    found = load_samples(path_of(samples), load_problems(path, sandbox=sandbox))
+    dealt = deal(found, shards or _shards_for(len(found)))
+    written = write_parts(found, dealt, cache_dir() / "shards")
+    settings = checked(
+        JudgeSettings,
+        problems=digest(path.read_bytes()),
+        judge=judge,
+        packages=packages,
+        sandbox=sandbox,
+        cpu_s=cpu_s,
+        memory_mib=memory_mib,
+    )
+    settings = settings.model_copy(update={"salt": local_salt(settings, [part for part, _ in written])})
+    parts = [part for part, _ in written]
+    return Split(parts, [FlyteFile(str(file)) for _, file in written], FlyteFile(str(path)), settings)
+
+
+@task(
+    cache=cached_by_code(
+        "evaluation",
+        "judging",
+        "packages",
+        "portable",
+        "sandbox",
+        "solution",
+        "source",
+        ignored=("samples", "problems"),
+    ),
+    **BESIDE,
+)
+@readable_errors
+def judge_part(part: Part, samples: FlyteFile, problems: FlyteFile, settings: JudgeSettings) -> JudgedPart:
+    """Judge the samples of one part."""
+    chosen = load_problems(path_of(problems), only=part.task_ids, sandbox=settings.sandbox)
+    key = digest(part, settings)
+    found = judge_samples(
+        chosen,
+        load_samples(path_of(samples), chosen),
+        (1,),
+        limits=settings.limits(),
+        judge=settings.judge,
+        journal=cache_dir() / "journals" / f"{key}.jsonl",
+        packages=settings.packages,
+        sandbox=settings.sandbox,
+    )
+    results = found.to_json_lines(cache_dir() / "results" / f"{key}.jsonl")
+    return JudgedPart(results=FlyteFile(str(results)), flaws={flaw.task_id: flaw.reason for flaw in found.flaws})
+
+
+@dynamic
+@readable_errors
+def judge_parts(
+    *,
+    parts: list[Part],
+    samples: list[FlyteFile],
+    problems: FlyteFile,
+    settings: JudgeSettings,
+    concurrency: int,
+    min_success_ratio: float,
+) -> list[JudgedPart | None]:
+    """Judge all parts, `concurrency` at a time (0 for all); None for one that failed, where the ratio allows any."""
+    if not 0 <= min_success_ratio <= 1:
+        raise SettingsError(f"min_success_ratio={min_success_ratio:g}: it is a share of the shards, from 0 to 1")
+    judge = functools.partial(judge_part, problems=problems, settings=settings)
+    mapped = map_task(judge, concurrency=concurrency, min_success_ratio=min(min_success_ratio, _ALL) or _NONE)
+    return mapped(part=parts, samples=samples)
+
+
+@task(enable_deck=True, deck_fields=(), **BESIDE)
+@readable_errors
+def gather_evaluation(  # noqa: PLR0913 - the parts, and what the whole is made of
+    *,
+    parts: list[Part],
+    judged: list[JudgedPart | None],
+    problems: FlyteFile,
+    samples: FlyteFile,
+    before: FlyteFile | None,
+    k: list[int],
+    save_to: str,
+) -> Evaluated:
+    """Put the results together and write the folder and the Deck."""
+    chosen = load_problems(path_of(problems))
+    given = load_samples(path_of(samples), chosen)
+    results = [(part, path_of(each.results) if each else None) for part, each in zip(parts, judged, strict=True)]
+    flaws = {task: reason for each in judged if each for task, reason in each.flaws.items()}
+    found = gather(given, results, k, problems=chosen, flaws=flaws)
+    folder = write_folder(found, given, read_evaluation(path_of(before), k) if before else None, save_to)
+    Deck("Evaluation", render_summary(found))
+    tell_scores(found, folder)
+    return Evaluated({f"pass@{each}": value for each, value in found.pass_at_k.items()}, upload(folder, save_to))
+
+
+@launchable
+@workflow
+@readable_errors
+def evaluate(  # noqa: PLR0913 - a command line is flat: one option for each argument
+    *,
+    problems: str,
+    samples: FlyteFile,
+    k: list[int] = [1, 10, 100],  # noqa: B006 - never changed
+    before: FlyteFile | None = None,
+    save_to: str = "",
+    shards: int = 0,
+    concurrency: int = 0,
+    min_success_ratio: float = 1.0,
+    judge: Judge = "auto",
+    packages: list[str] = [],  # noqa: B006 - the same
+    sandbox: SandboxKind = "auto",
+    cpu_s: float | None = None,
+    memory_mib: int | None = None,
+) -> Evaluated:
+    """Judge samples by their problems' tests, in isolation, and score them.
+
+    Leaves a folder with results.jsonl, results.parquet and report.html. Started again after a crash, it judges only the
+    samples that are missing.
+
+    Args:
+        problems: humaneval, or a file of problems; on a cluster its address, such as s3://bucket/problems.jsonl
+        samples: JSON Lines of {task_id, completion} or {task_id, solution}
+        k: numbers of samples that pass@k is estimated for, a JSON list such as [1, 10]
+        before: results.jsonl of an earlier run, to hold this one against in the report
+        save_to: where the folder goes; on a cluster an address such as s3://bucket/evaluation
+        shards: how many nodes judge, 0 for as many as the samples ask for
+        concurrency: how many of them at a time, 0 for all
+        min_success_ratio: share of the nodes that must succeed; the samples of the others are not counted
+        judge: auto, values or suite
+        packages: distributions that the samples may import
+        sandbox: auto, bubblewrap, container, or none for code that you trust
+        cpu_s: processor time of one sample, extended where the canonical solution takes long
+        memory_mib: memory of one sample
+    """
+    split = split_evaluation(
+        problems=problems,
+        samples=samples,
+        k=k,
+        judge=judge,
+        packages=packages,
+        sandbox=sandbox,
+        cpu_s=cpu_s,
+        memory_mib=memory_mib,
+        shards=shards,
+    )
+    judged = judge_parts(
+        parts=split.parts,
+        samples=split.files,
+        problems=split.problems,
+        settings=split.settings,
+        concurrency=concurrency,
+        min_success_ratio=min_success_ratio,
+    )
+    pass_at_k, folder = gather_evaluation(
+        parts=split.parts,
+        judged=judged,
+        problems=split.problems,
+        samples=samples,
+        before=before,
+        k=k,
+        save_to=save_to,
+    )
+    return Evaluated(pass_at_k, folder)
+
+
+def _shards_for(samples: int) -> int:
+    return 1 if runs_locally() else min(_MOST_SHARDS, math.ceil(samples / _SAMPLES_A_SHARD))

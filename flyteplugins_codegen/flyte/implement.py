@@ -1,0 +1,69 @@
+"""`implement` as a Flyte task: one node of any workflow, and `pyflyte run` on its own.
+
+As the other tasks that talk to a model it asks for the secret that `FLYTE_CODEGEN_SECRET` names, and is kept in Flyte's
+cache: the same definition and configurations are paid for once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from flytekit import task
+
+from flyteplugins_codegen.autogen.generate import generate_assertions
+from flyteplugins_codegen.autogen.implement import implement
+from flyteplugins_codegen.errors import SettingsError
+from flyteplugins_codegen.flyte.cli import launchable
+from flyteplugins_codegen.flyte.pods import BESIDE, keeping_replies
+from flyteplugins_codegen.flyte.state import cached_by_code
+from flyteplugins_codegen.flyte.tasks import model_secrets
+from flyteplugins_codegen.solution.flytekit import readable_errors
+
+
+class Implemented(NamedTuple):
+    """As `Implementation`: the whole program, its cost in USD where that is known, the configuration it is from."""
+
+    code: str
+    cost: float | None
+    config_index: int
+
+
+@launchable
+@task(
+    cache=cached_by_code("autogen", "judging", "llm", "portable", "sandbox", "solution", "source"),
+    secret_requests=model_secrets(),
+    **BESIDE,
+)
+@readable_errors
+@keeping_replies
+def implement_task(
+    definition: str,
+    configs: list[dict] | None = None,
+    assertions: str = "",
+    timeout: float = 3.0,
+    max_cost_usd: float | None = None,
+) -> Implemented:
+    """Implement a function by models from cheap to strong, stopping at the first that passes the assertions.
+
+    Args:
+        definition: signature and docstring, after the imports and functions that the function may use
+        configs: models from cheap to strong, a JSON list such as [{"model": "openai/NAME", "n": 3}]; the key by the
+            name of its variable or secret, "api_key_env"
+        assertions: Python asserts that call the function; by default the models write them
+        timeout: seconds that each response has for the assertions
+        max_cost_usd: what all calls together may cost at most
+    """
+    for number, config in enumerate(configs or [], 1):
+        if "api_key" in config:
+            raise SettingsError(
+                f"configuration {number} holds api_key, which would be kept with the task's inputs for all to read; "
+                "give the NAME of the variable or secret as api_key_env"
+            )
+    made = implement(
+        definition,
+        configs,
+        assertions or generate_assertions,
+        timeout=timeout,
+        budget={"max_cost_usd": max_cost_usd} if max_cost_usd is not None else None,
+    )
+    return Implemented(*made)

@@ -1,0 +1,1 @@
+"""The HTML kit that every report is made with."""

@@ -1,0 +1,1 @@
+"""Standard-library programs that are copied into solution folders and images."""

@@ -1,0 +1,1 @@
+"""The finished solution: its script, folder, image, Flyte task and registration."""

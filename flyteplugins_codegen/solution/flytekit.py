@@ -1,0 +1,71 @@
+"""Errors of ours as one message: what a person at a terminal reads instead of a chain of tracebacks."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from flytekit.core.context_manager import FlyteContextManager
+from flytekit.exceptions.user import FlyteRecoverableException
+from flytekit.loggers import logger as flytekit_logger
+from pydantic import BaseModel, ValidationError
+
+from flyteplugins_codegen.errors import CodegenError, IndexUnavailableError, ProviderError, SandboxError, SettingsError
+
+logger = logging.getLogger("flyteplugins_codegen.flyte")
+
+# What another try, perhaps on another node, can help. A cluster retries no other error of a task's own.
+_PASSING = (ProviderError, IndexUnavailableError, SandboxError)
+# A key, a model or a request that is refused is refused again, and each try takes a pod.
+_FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 413, 422})
+
+P = ParamSpec("P")
+T = TypeVar("T")
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
+    """Let our own errors leave the function without the traceback and the causes below it.
+
+    Their messages say who, what and the remedy; where in our code they arose is in flytekit's log at DEBUG, which
+    `FLYTE_SDK_LOGGING_LEVEL=10` shows. Errors that are not ours, which are defects, pass unchanged. In a pod, what
+    another try can help is raised as what a cluster retries.
+    """
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        # `pyflyte run` prints tracebacks with rich, which leaves out the frames that hold this name.
+        _rich_traceback_omit = True
+        try:
+            return function(*args, **kwargs)
+        except CodegenError as error:
+            flytekit_logger.debug("%s", error, exc_info=True)
+            if _may_pass(error) and not runs_locally():
+                raise FlyteRecoverableException(f"{type(error).__name__}: {error}") from None
+            raise error.with_traceback(None) from None
+
+    return call
+
+
+def _may_pass(error: CodegenError) -> bool:
+    is_final = isinstance(error, ProviderError) and error.status in _FINAL_STATUSES
+    return isinstance(error, _PASSING) and not is_final
+
+
+def checked(model: type[ModelT], /, **fields: Any) -> ModelT:
+    """The value with these fields, as a task was given them. Raises SettingsError for the first that is impossible."""
+    try:
+        return model.model_validate(fields)
+    except ValidationError as error:
+        wrong = error.errors(include_url=False)[0]
+        where = ".".join(map(str, wrong["loc"]))
+        raise SettingsError(f"{where}={wrong['input']!r}: {wrong['msg']}") from error
+
+
+def runs_locally() -> bool:
+    """Whether this is flytekit's local execution, and not a pod."""
+    state = FlyteContextManager.current_context().execution_state
+    # Outside of any execution there is a state without a mode.
+    return state is None or state.mode is None or state.is_local_execution()

@@ -1,0 +1,211 @@
+"""Talking to a Flyte control plane: which one, which project, and its errors as ours."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import getpass
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from flyteidl.admin import description_entity_pb2
+from flyteidl.admin.task_pb2 import TaskSpec
+from flytekit.clients.grpc_utils.deadline_interceptor import scoped_grpc_deadline
+from flytekit.configuration import Config
+from flytekit.configuration.file import get_config_file
+from flytekit.exceptions.base import FlyteException
+from flytekit.exceptions.system import FlyteSystemUnavailableException
+from flytekit.exceptions.user import (
+    FlyteAuthenticationException,
+    FlyteEntityNotExistException,
+    FlyteTimeout,
+)
+from flytekit.remote import FlyteRemote
+
+from flyteplugins_codegen.errors import RemoteError, RequestError
+from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.settings import BuiltImage
+
+# `pyflyte register` and `pyflyte run --remote` go there by default.
+_PROJECT, _DOMAIN = "flytesnacks", "development"
+_CALL_TIMEOUT_S = 60.0
+
+
+class Place(Value):
+    """A project and a domain of a control plane."""
+
+    project: str
+    domain: str
+
+
+def open_remote(remote: FlyteRemote | None) -> FlyteRemote:
+    """The remote itself, or the one of flytekit's configuration. Raises RemoteError where there is none."""
+    if remote is not None:
+        return remote
+    if get_config_file(None) is None and not os.environ.get("FLYTE_PLATFORM_URL"):
+        raise RemoteError(
+            "no Flyte control plane is configured: pass remote=FlyteRemote(...), write its endpoint to "
+            "~/.flyte/config.yaml (`flytectl config init` does), or set FLYTE_PLATFORM_URL"
+        )
+    return FlyteRemote(Config.auto(), interactive_mode_enabled=False)
+
+
+def place_of(remote: FlyteRemote, project: str | None, domain: str | None) -> Place:
+    """As asked; else the remote's own, the place of the execution that this runs in, or pyflyte's default."""
+    environment = os.environ.get
+    return Place(
+        project=project or remote.default_project or environment("FLYTE_INTERNAL_EXECUTION_PROJECT") or _PROJECT,
+        domain=domain or remote.default_domain or environment("FLYTE_INTERNAL_EXECUTION_DOMAIN") or _DOMAIN,
+    )
+
+
+def who_asks() -> str:
+    """The execution that this runs in, which tells who launched it; else the user of this machine."""
+    names = [os.environ.get(f"FLYTE_INTERNAL_EXECUTION_{part}", "") for part in ("PROJECT", "DOMAIN", "ID")]
+    if all(names):
+        return f"execution {':'.join(names)}"
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
+
+
+@contextlib.contextmanager
+def readable_refusals(remote: FlyteRemote, task: str) -> Iterator[None]:
+    """Say what the control plane said, and what to do, instead of a traceback of gRPC. `task` is what was tried.
+
+    Raises RemoteError.
+    """
+    endpoint = remote.config.platform.endpoint
+    try:
+        with scoped_grpc_deadline(_CALL_TIMEOUT_S):
+            yield
+    except FlyteException as error:
+        raise RemoteError(f"{task}: {endpoint} {_explained(error)}") from error
+    except RequestError:
+        raise
+    except (OSError, ValueError, RuntimeError) as error:
+        # What flytekit raises on the way there: no certificate, a login that failed, an upload refused.
+        raise RemoteError(f"{task}: {endpoint} could not be asked: {error}") from error
+
+
+def _explained(error: FlyteException) -> str:
+    said = refusal_text(error)
+    if isinstance(error, FlyteSystemUnavailableException):
+        return f"cannot be reached ({said}); check the endpoint, `insecure` of its configuration, and the network"
+    if isinstance(error, FlyteTimeout):
+        return f"did not answer within {_CALL_TIMEOUT_S:.0f} s; check the endpoint and the network"
+    if isinstance(error, FlyteAuthenticationException):
+        return f"does not know you ({said}); log in, or check authType and credentials of the configuration"
+    if isinstance(error, FlyteEntityNotExistException):
+        return f"has no such thing: {said}; find_solutions(remote) lists what is there"
+    if "failed to validate that project" in said or "is unrecognized by system" in said:
+        return f"refuses the place: {said}; pass project and domain that are there, or make the project first"
+    return f"refused: {said}"
+
+
+def refusal_text(error: BaseException) -> str:
+    """The words of the control plane, in one line."""
+    cause = error.__cause__
+    details = getattr(cause, "details", None)
+    said = details() if callable(details) else str(error)
+    return " ".join(str(said).split()) or type(error).__name__
+
+
+# What is known of a registered solution.
+
+
+class Provenance(Value):
+    """Where a solution comes from. `registered_by` is a user's name, or in a pod the execution.
+
+    No sample, no conversation and no secret is in it: whoever may look at a task may read it.
+    """
+
+    prompt: str
+    model: str
+    registered_by: str
+    attempts: int = 1
+    model_calls: int = 0
+    cost_usd: float | None = None
+    package_version: str = ""
+
+
+class RegisteredSolution(Value):
+    """A solution by its id in the control plane. `created_at` is when it was first registered, by the server's clock.
+
+    `launch_plan` is `name@version` of the plan that was registered with it, if one was; `built` the image that was
+    built for it, with what the builder printed.
+    """
+
+    project: str
+    domain: str
+    name: str
+    version: str
+    console_url: str
+    provenance: Provenance
+    created_at: dt.datetime | None = None
+    launch_plan: str | None = None
+    built: BuiltImage | None = None
+
+    @property
+    def id(self) -> str:
+        """`project:domain:name:version`, which `load_solution` takes."""
+        return f"{self.project}:{self.domain}:{self.name}:{self.version}"
+
+    def __str__(self) -> str:
+        """The id, and where to look at it."""
+        return f"{self.id} ({self.console_url})"
+
+
+# What a registered task's template holds beside how to run it: where the solution comes from, and all of its
+# source.
+
+_KEY = "flyteplugins_codegen"
+# A control plane takes messages of 4 MiB at its default settings, and its answer to a list holds many tasks.
+_MAX_BYTES = 2**20
+_MAX_SUMMARY_CHARS = 200
+
+
+class SolutionRecord(Value):
+    """The record of one task. `digest` names solution, environment and interface; `source` is the result as JSON."""
+
+    digest: str
+    provenance: Provenance
+    source: str
+
+
+def write_record(spec: TaskSpec, record: SolutionRecord) -> TaskSpec:
+    """The task's spec with the record, and with the prompt as the description that the console shows.
+
+    Raises RequestError for a record that is too large for a template.
+    """
+    size_bytes = len(record.model_dump_json().encode())
+    if size_bytes > _MAX_BYTES:
+        raise RequestError(
+            f"the source of the solution takes {size_bytes:,} bytes, and a registered task holds at most "
+            f"{_MAX_BYTES:,}; shorten the prompt, or what the solution has as constants"
+        )
+    recorded = TaskSpec()
+    recorded.CopyFrom(spec)
+    recorded.template.custom.update({_KEY: record.model_dump(mode="json")})
+    recorded.description.CopyFrom(_description(record.provenance.prompt))
+    return recorded
+
+
+def read_record(custom: Mapping[str, Any] | None) -> SolutionRecord | None:
+    """The record of a registered task; None for a task that is no solution of ours."""
+    found = (custom or {}).get(_KEY)
+    try:
+        return None if found is None else SolutionRecord.model_validate(found)
+    except ValueError:
+        # Of a later version of this package, or of somebody else who uses the word.
+        return None
+
+
+def _description(prompt: str) -> description_entity_pb2.DescriptionEntity:
+    line = " ".join(prompt.split())
+    short = line if len(line) <= _MAX_SUMMARY_CHARS else f"{line[: _MAX_SUMMARY_CHARS - 1]}…"
+    return description_entity_pb2.DescriptionEntity(
+        short_description=short, long_description=description_entity_pb2.Description(value=prompt)
+    )
