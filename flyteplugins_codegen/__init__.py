@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.evaluation.values import Problem, Sample
     from flyteplugins_codegen.flyte.implement import implement_task
     from flyteplugins_codegen.models.job import CodePlan, CodeSolution
-    from flyteplugins_codegen.models.settings import ImageConfig
+    from flyteplugins_codegen.models.settings import ImageConfig, PodSettings, Resources, SecretReference
     from flyteplugins_codegen.models.spending import Budget
     from flyteplugins_codegen.registered import find_solutions, load_solution
     from flyteplugins_codegen.result import CodeGenEvalResult
+    from flyteplugins_codegen.solution.execute import ExecutionOptions
     from flyteplugins_codegen.solution.registration.launch_plans import LaunchPlanSettings
     from flyteplugins_codegen.solution.registration.record import Provenance, RegisteredSolution
+    from flyteplugins_codegen.solution.task import SandboxTask
     from flyteplugins_codegen.source.extraction.blocks import content_str, extract_blocks, extract_code
     from flyteplugins_codegen.source.extraction.passage import CodeBlock
     from flyteplugins_codegen.source.languages.infer import infer_lang
@@ -46,14 +48,19 @@ __all__ = [
     "CommandLineCodeResult",
     "CommandLineExecutor",
     "Evaluation",
+    "ExecutionOptions",
     "ImageConfig",
     "LaunchPlanSettings",
     "ModelConfig",
     "PassAssertionFilter",
+    "PodSettings",
     "Problem",
     "Provenance",
     "RegisteredSolution",
+    "Resources",
     "Sample",
+    "SandboxTask",
+    "SecretReference",
     "content_str",
     "create_virtual_env",
     "eval_function_completions",
@@ -88,14 +95,19 @@ _ROOMS = {
     "CommandLineCodeResult": "autogen.command_line",
     "CommandLineExecutor": "autogen.command_line",
     "Evaluation": "evaluation.evaluation",
+    "ExecutionOptions": "solution.execute",
     "ImageConfig": "models.settings",
     "LaunchPlanSettings": "solution.registration.launch_plans",
     "ModelConfig": "autogen.model_config",
     "PassAssertionFilter": "autogen.completions",
+    "PodSettings": "models.settings",
     "Problem": "evaluation.values",
     "Provenance": "solution.registration.record",
     "RegisteredSolution": "solution.registration.record",
+    "Resources": "models.settings",
     "Sample": "evaluation.values",
+    "SandboxTask": "solution.task",
+    "SecretReference": "models.settings",
     "content_str": "source.extraction.blocks",
     "create_virtual_env": "autogen.virtual_env",
     "eval_function_completions": "autogen.completions",

@@ -13,16 +13,20 @@ import hashlib
 import json
 import logging
 import os
-import tempfile
+import secrets
+import shutil
+import stat
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 _log = logging.getLogger(__name__)
+_ASIDE: Final = ".codegen-aside-"
+_CHUNK_BYTES: Final = 1 << 20
 _TELL: ContextVar[Callable[[str, Path], object]] = ContextVar("tell_of_kept_entries")
 
 
@@ -50,19 +54,70 @@ def _canonical(value: Any) -> bytes:
     return json.dumps(plain, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str).encode()
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that a reader sees the old bytes or all the new ones, whatever happens in between."""
+def write_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
+    """Write a file so that a reader sees the old bytes or all the new ones, whatever happens in between.
+
+    A new file has the permissions `mode` under the umask; one that is replaced keeps its own. A link stays, and the
+    file that it leads to is replaced. A device or a pipe takes the bytes. Raises OSError where the disk takes none.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
+    try:
+        old = path.stat()
+    except FileNotFoundError:
+        old = None
+    if old and not stat.S_ISREG(old.st_mode) and not stat.S_ISDIR(old.st_mode):
+        path.write_bytes(data)
+        return
+    target = Path(os.path.realpath(path))
+    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        aside = write_aside(folder, data, mode=mode, replaced=old)
+        try:
+            os.rename(aside, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            os.unlink(aside, dir_fd=folder)
+            raise
+    finally:
+        os.close(folder)
+
+
+def write_aside(
+    folder: int, content: bytes | Path, *, mode: int = 0o666, replaced: os.stat_result | None = None
+) -> str:
+    """Write content to a new file in an open folder and flush it to the disk; returns its name, which `is_aside` knows.
+
+    The caller renames it to its final name or removes it. The file has the permissions `mode` under the umask, or those
+    of the file that it is to replace, and that one's owner where the process may set it. Where `mode` has execution
+    bits, whoever may read the replaced file may execute the new one. Raises OSError, and leaves nothing then.
+    """
+    name = f"{_ASIDE}{secrets.token_hex(8)}"
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                with content.open("rb") as source:
+                    shutil.copyfileobj(source, file, _CHUNK_BYTES)
+            if replaced:
+                _take_permissions(descriptor, replaced, mode)
             file.flush()
-            os.fsync(file.fileno())
-        Path(aside).replace(path)
+            os.fsync(descriptor)
     except BaseException:
-        Path(aside).unlink(missing_ok=True)
+        os.unlink(name, dir_fd=folder)
         raise
+    return name
+
+
+def _take_permissions(descriptor: int, replaced: os.stat_result, mode: int) -> None:
+    with contextlib.suppress(PermissionError):
+        os.fchown(descriptor, replaced.st_uid, replaced.st_gid)
+    os.fchmod(descriptor, replaced.st_mode & 0o777 | (replaced.st_mode >> 2 & mode & 0o111))
+
+
+def is_aside(name: str) -> bool:
+    """Whether a file of this name is one that `write_aside` is writing."""
+    return name.startswith(_ASIDE)
 
 
 class ContentStore:
@@ -96,7 +151,8 @@ class ContentStore:
     def put(self, kind: str, key: str, value: BaseModel) -> None:
         """Keep the value. Raises OSError when the disk does not take it; nothing half-written stays."""
         body = value.model_dump_json().encode()
-        write_atomically(self.path(kind, key), hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+        entry = hashlib.sha256(body).hexdigest().encode() + b"\n" + body
+        write_file(self.path(kind, key), entry, mode=0o600)  # it may hold what was said to a model
 
     def keep(self, kind: str, key: str, value: BaseModel) -> None:
         """As `put`, but a disk that does not take the value is told by a warning: the work is done, and not lost."""
@@ -109,7 +165,7 @@ class ContentStore:
 
 
 @contextlib.contextmanager
-def telling_of_kept(tell: Callable[[str, Path], object]) -> Iterator[None]:
+def watching_writes(tell: Callable[[str, Path], object]) -> Iterator[None]:
     """Call `tell` with kind and file of every entry kept in here, by this thread and the tasks that it starts."""
     token = _TELL.set(tell)
     try:

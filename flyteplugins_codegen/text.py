@@ -30,14 +30,14 @@ _VOLATILE: Final = (
 )
 
 
-def steady(text: str) -> str:
+def normalize_volatile(text: str) -> str:
     """The text without what differs from run to run: addresses, temporary folders, install paths, durations."""
     for pattern, replacement in _VOLATILE:
         text = pattern.sub(replacement, text)
     return text
 
 
-def shortened(text: str, limit: int = _LONGEST) -> str:
+def shorten_middle(text: str, limit: int = _LONGEST) -> str:
     """At most `limit` characters: the beginning, and the end, where the reason of a long failure mostly stands."""
     if len(text) <= limit:
         return text
@@ -48,7 +48,7 @@ def shortened(text: str, limit: int = _LONGEST) -> str:
 
 def failure_text(text: str, limit: int = _LONGEST) -> str:
     """Steady first, then shortened: a cut through an address could no longer be told."""
-    return shortened(steady(text).strip(), limit)
+    return shorten_middle(normalize_volatile(text).strip(), limit)
 
 
 def decoded(stream: bytes, cut_bytes: int, limit: int = 2 * _LONGEST) -> str:
@@ -63,7 +63,7 @@ _MARK = re.compile(r"…\(\+(\d+) characters\)\Z")
 _MARK_CHARACTERS = 18
 
 
-def shorten(text: str, limit: int) -> str:
+def shorten_end(text: str, limit: int) -> str:
     """The text, or its beginning with a mark that says how many characters are left out; about `limit` characters.
 
     Text that was shortened before keeps a true count.
@@ -83,7 +83,7 @@ def one_line(text: str) -> str:
 
 def cell(text: str, limit: int) -> str:
     """The text as a cell of a table between bars, shortened with a mark."""
-    return shorten(one_line(text), limit).replace("|", "\\|")
+    return shorten_end(one_line(text), limit).replace("|", "\\|")
 
 
 def token_cost(text: str) -> int:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -8,7 +10,7 @@ import time
 import pytest
 from pydantic import BaseModel
 
-from flyteplugins_codegen.store import ContentStore, digest, remembered, write_atomically
+from flyteplugins_codegen.store import ContentStore, digest, remembered, write_file
 
 
 class Entry(BaseModel):
@@ -61,12 +63,12 @@ def test_a_disk_that_takes_nothing_costs_a_warning_and_not_the_value(tmp_path, c
 def test_a_writer_killed_at_any_moment_leaves_the_old_file_or_the_new_one(tmp_path):
     path = tmp_path / "file"
     old, new = b"a" * 4_000_000, b"b" * 4_000_000
-    write_atomically(path, old)
+    write_file(path, old)
     script = (
-        "import sys, pathlib\nfrom flyteplugins_codegen.store import write_atomically\n"
+        "import sys, pathlib\nfrom flyteplugins_codegen.store import write_file\n"
         "print(flush=True)\nwhile True:\n"
-        "    write_atomically(pathlib.Path(sys.argv[1]), b'b' * 4_000_000)\n"
-        "    write_atomically(pathlib.Path(sys.argv[1]), b'a' * 4_000_000)\n"
+        "    write_file(pathlib.Path(sys.argv[1]), b'b' * 4_000_000)\n"
+        "    write_file(pathlib.Path(sys.argv[1]), b'a' * 4_000_000)\n"
     )
     for delay_s in (0.0, 0.003, 0.011, 0.029):
         writer = subprocess.Popen([sys.executable, "-c", script, str(path)], stdout=subprocess.PIPE)
@@ -83,8 +85,47 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path):
     folder = tmp_path / "taken"
     folder.mkdir()
     with pytest.raises(OSError, match="taken"):
-        write_atomically(folder, b"data")
+        write_file(folder, b"data")
     assert [entry.name for entry in tmp_path.iterdir()] == ["taken"]
+
+
+def test_a_new_file_has_the_permissions_of_the_umask_and_a_replaced_one_its_own(tmp_path):
+    path, before = tmp_path / "results.jsonl", os.umask(0o027)
+    try:
+        write_file(path, b"one")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        path.chmod(0o664)
+        write_file(path, b"two")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o664
+    finally:
+        os.umask(before)
+    assert path.read_bytes() == b"two"
+
+
+def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path):
+    link, target = tmp_path / "latest.jsonl", tmp_path / "runs" / "1.jsonl"
+    target.parent.mkdir()
+    link.symlink_to(target)
+    for text in (b"new", b"newer"):
+        write_file(link, text)
+        assert link.is_symlink()
+        assert target.read_bytes() == text
+    assert [path.name for path in target.parent.iterdir()] == ["1.jsonl"]
+
+
+def test_a_pipe_takes_the_bytes_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["/bin/cat", str(pipe)], stdout=subprocess.PIPE)
+    write_file(pipe, b"row\n")
+    assert reader.communicate(timeout=20)[0] == b"row\n"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_what_is_kept_between_runs_is_for_its_owner_alone(tmp_path):
+    store = ContentStore(tmp_path)
+    store.put("kind", "k" * 8, Entry(text="said to a model"))
+    assert stat.S_IMODE(store.path("kind", "k" * 8).stat().st_mode) == 0o600
 
 
 def test_a_digest_tells_types_and_boundaries_apart():

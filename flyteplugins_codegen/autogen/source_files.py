@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from flyteplugins_codegen.autogen.model_config import require_text
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
+from flyteplugins_codegen.store import write_aside
 
 _LONGEST_BYTES: Final = 4_000_000
 _REMEDY: Final = "pass the paths of text files"
@@ -91,15 +91,14 @@ def _put_back(old: Path, path: Path) -> None:
 
 
 def _write_aside(path: Path, data: bytes, aside: ExitStack) -> Path:
-    """The data in a file of the same folder and mode, which goes with the stack where it is still there."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:40]}-")
-    aside.callback(Path(name).unlink, missing_ok=True)
-    with os.fdopen(descriptor, "wb") as file:
-        os.fchmod(descriptor, path.stat().st_mode & 0o7777)
-        file.write(data)
-        file.flush()
-        os.fsync(descriptor)
-    return Path(name)
+    """The data in a file of the same folder and permissions, which goes with the stack where it is still there."""
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        written = path.with_name(write_aside(folder, data, replaced=path.stat()))
+    finally:
+        os.close(folder)
+    aside.callback(written.unlink, missing_ok=True)
+    return written
 
 
 def _resolved(file: Any) -> Path:

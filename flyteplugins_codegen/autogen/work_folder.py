@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import Any, BinaryIO, Final
 
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 from flyteplugins_codegen.sandbox.contract import OUTPUTS, Output, name_flaw
+from flyteplugins_codegen.store import is_aside, write_aside
 
 # A caller's folder, checked before anything is made in it.
 
@@ -52,7 +52,6 @@ def read_folder(given: Any, name: str) -> Path:
 # A folder of this machine that a stranger's files go into: no link is followed, and no file is there by half.
 
 _CHUNK_BYTES = 1 << 20
-_ASIDE = ".codegen-aside-"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -75,9 +74,8 @@ class OwnFolder:
             old = _status(folder, last)
             if old and not stat.S_ISREG(old.st_mode):
                 raise InTheWayError(f"is {_kind_of(old)} in the folder; remove it, or choose another name")
-            aside = _ASIDE + secrets.token_hex(8)
+            aside = write_aside(folder, content, mode=0o777 if executable else 0o666, replaced=old)
             try:
-                _write_aside(folder, aside, content, 0o777 if executable else 0o666, old)
                 os.rename(aside, last, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:
                 with suppress(FileNotFoundError):
@@ -128,26 +126,6 @@ def _open_folder(above: int, name: str, *, make: bool) -> int:
             raise
         status = os.stat(name, dir_fd=above, follow_symlinks=False)
         raise InTheWayError(f"has {name!r} above it, which is {_kind_of(status)} in the folder") from error
-
-
-def _write_aside(folder: int, name: str, content: Path | bytes, mode: int, old: os.stat_result | None) -> None:
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=folder)
-    with os.fdopen(descriptor, "wb") as file:
-        if isinstance(content, bytes):
-            file.write(content)
-        else:
-            with content.open("rb") as source:
-                shutil.copyfileobj(source, file, _CHUNK_BYTES)
-        if old:
-            with suppress(PermissionError):
-                os.fchown(descriptor, old.st_uid, old.st_gid)
-            # Whoever may read it may execute it, and nobody else.
-            os.fchmod(descriptor, old.st_mode & 0o666 | (old.st_mode >> 2 & mode & 0o111))
-
-
-def is_aside(name: str) -> bool:
-    """Whether a file of this name is one that is being written."""
-    return name.startswith(_ASIDE)
 
 
 def _has_content(folder: int, name: str, other: Path) -> bool:

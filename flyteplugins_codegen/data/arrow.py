@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import JsonValue
 
-from flyteplugins_codegen.text import shorten
+from flyteplugins_codegen.text import shorten_end
 
 _MOST_CHARACTERS = 200
 _COMPARABLE_DECIMAL_BITS = 128
@@ -29,7 +29,9 @@ def json_values(array: pa.Array) -> list[JsonValue]:
     """
     kind = array.type
     if pa.types.is_nested(kind) or pa.types.is_interval(kind):
-        return [None if value is None else shorten(_as_json(value), _MOST_CHARACTERS) for value in array.to_pylist()]
+        return [
+            None if value is None else shorten_end(_as_json(value), _MOST_CHARACTERS) for value in array.to_pylist()
+        ]
     if pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
         return _iso(array)
     if pa.types.is_decimal(kind):
@@ -169,9 +171,9 @@ def _trimmed(text: str) -> str:
 
 def _plain(value: Any) -> JsonValue:
     if isinstance(value, str):
-        return shorten(value, _MOST_CHARACTERS)
+        return shorten_end(value, _MOST_CHARACTERS)
     if isinstance(value, bytes):
-        return shorten(value.hex(), _MOST_CHARACTERS)
+        return shorten_end(value.hex(), _MOST_CHARACTERS)
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else repr(value)
     plain: JsonValue = value

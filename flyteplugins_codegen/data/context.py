@@ -18,7 +18,7 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.models.data import ColumnProfile, DataContext, ForeignKey, SampleProfile
 from flyteplugins_codegen.models.settings import Privacy
 from flyteplugins_codegen.store import digest
-from flyteplugins_codegen.text import cell, one_line, shorten, token_cost
+from flyteplugins_codegen.text import cell, one_line, shorten_end, token_cost
 
 # The columns of a sample as lines of a table, the useful ones first to come and last to go.
 
@@ -316,7 +316,7 @@ def _rows_text(profile: SampleProfile, names: list[str], limit: int, budget: int
 
 def _csv_line(values: Sequence[str]) -> str:
     target = io.StringIO()
-    csv.writer(target, lineterminator="").writerow([shorten(one_line(value), VALUE_CHARACTERS) for value in values])
+    csv.writer(target, lineterminator="").writerow([shorten_end(one_line(value), VALUE_CHARACTERS) for value in values])
     return target.getvalue()
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from flyteplugins_codegen.errors import SampleError
 from flyteplugins_codegen.models.job import Sample
-from flyteplugins_codegen.store import write_atomically
+from flyteplugins_codegen.store import write_file
 
 _CHUNK_BYTES = 1 << 20
 
@@ -77,7 +77,7 @@ def content_file(name: str, data: bytes, folder: Path) -> Path:
     """A CSV file in the folder, named by the sample and its content; not written again if it is there."""
     path = folder / f"{name}-{hashlib.sha256(data).hexdigest()[:16]}.csv"
     if not path.exists():
-        write_atomically(path, data)
+        write_file(path, data, mode=0o600)
     return path
 
 

@@ -12,7 +12,7 @@ from flyteplugins_codegen.data.formats import read_head
 from flyteplugins_codegen.data.inputs import Files, frame_table, is_frame, opened_files
 from flyteplugins_codegen.data.tables import Part
 from flyteplugins_codegen.models.data import SampleProfile
-from flyteplugins_codegen.text import shorten
+from flyteplugins_codegen.text import shorten_end
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,7 +63,7 @@ def summarise_text(part: Part) -> TextSummary:
     from flyteplugins_codegen.data.columns import count_shapes
 
     seen = _read(part)
-    excerpt = shorten(read_head(part.path, part.content.encoding).lstrip("\ufeff"), _EXCERPT_CHARACTERS)
+    excerpt = shorten_end(read_head(part.path, part.content.encoding).lstrip("\ufeff"), _EXCERPT_CHARACTERS)
     lines = [line for line in seen.lines if line.strip()]
     shapes = count_shapes(arrow_texts(lines)) if lines else ()
     return TextSummary(seen.line_count, excerpt, shapes, tuple(_notes(seen, lines)))
@@ -201,7 +201,7 @@ def _first_lines(files: Files) -> str | None:
     if part.content.format not in {"csv", "jsonl"}:
         return None
     head = read_head(part.path, part.content.encoding, _EXCERPT_BYTES_OF_TABLE)
-    return shorten("\n".join(head.splitlines()[:_EXCERPT_LINES_OF_TABLE]), _EXCERPT_CHARACTERS_OF_TABLE)
+    return shorten_end("\n".join(head.splitlines()[:_EXCERPT_LINES_OF_TABLE]), _EXCERPT_CHARACTERS_OF_TABLE)
 
 
 def _of_text(base: SampleProfile, files: Files) -> SampleProfile:
@@ -221,7 +221,7 @@ def _of_text(base: SampleProfile, files: Files) -> SampleProfile:
 
 def _of_document(base: SampleProfile, files: Files) -> SampleProfile:
     part = files.source.parts[0]
-    excerpt = shorten(read_head(part.path, part.content.encoding), _EXCERPT_CHARACTERS)
+    excerpt = shorten_end(read_head(part.path, part.content.encoding), _EXCERPT_CHARACTERS)
     notes = (*base.notes, *part.content.notes, "a JSON document, no list of records")
     return base.model_copy(update={"text_excerpt": excerpt, "notes": notes})
 

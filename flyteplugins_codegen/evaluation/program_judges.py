@@ -16,7 +16,7 @@ from flyteplugins_codegen.evaluation.programs.languages import REMEDIES, Sources
 from flyteplugins_codegen.evaluation.trials import Candidate, Settled, Trial, Verdict, too_long, verdict_of
 from flyteplugins_codegen.evaluation.values import JudgedBy, ProgramTests, StdinPair, StdinTests
 from flyteplugins_codegen.judging.causes import (
-    STEADY_ENVIRONMENT,
+    DETERMINISTIC_ENVIRONMENT,
     exception_cause,
     limit_cause,
     signal_name,
@@ -282,7 +282,7 @@ class OutputTrial:
         return Job(
             command=("python", "/app/solution.py"),
             program={"solution.py": self.candidate.program.encode()},
-            env=STEADY_ENVIRONMENT,
+            env=DETERMINISTIC_ENVIRONMENT,
             stdin=self._pairs[self.index].stdin.encode(),
             limits=self.candidate.limits,
         )

@@ -13,8 +13,8 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.scores import Findings, Pairing, pair
 from flyteplugins_codegen.evaluation.values import OUTCOMES, Outcome, Sample, SampleResult
 from flyteplugins_codegen.html.kit import change, figure, long, read_asset, table, text, words
-from flyteplugins_codegen.store import write_atomically
-from flyteplugins_codegen.text import shortened
+from flyteplugins_codegen.store import write_file
+from flyteplugins_codegen.text import shorten_middle
 
 _MOST_SQUARES: Final = 40
 _SLOWEST: Final = 20
@@ -143,7 +143,7 @@ class _Codes:
 
     def number(self, code: str) -> int | None:
         """Its number among them, None where there is no room for it."""
-        code = shortened(code, _MAX_CODE_CHARS)
+        code = shorten_middle(code, _MAX_CODE_CHARS)
         if code not in self.numbers:
             if len(code) > self._room:
                 return None
@@ -266,7 +266,7 @@ def write_report(
 ) -> Path:
     """Write the page whole or not at all. Raises RequestError for what is of other problems, OSError."""
     page = render_page(findings, samples=samples, before=before, title=title)
-    write_atomically(path, page.encode(errors="backslashreplace"))
+    write_file(path, page.encode(errors="backslashreplace"))
     return path
 
 

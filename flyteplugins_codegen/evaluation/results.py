@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from flyteplugins_codegen.evaluation.scores import Findings
-from flyteplugins_codegen.store import write_atomically
+from flyteplugins_codegen.store import write_file
 
 # One row for each sample: what files of results hold.
 
@@ -47,7 +47,7 @@ def write_parquet(findings: Findings, path: Path) -> Path:
     schema = pa.schema(list(fields.items()), metadata={SCORES_KEY: json.dumps(_scores(findings)).encode()})
     buffer = io.BytesIO()
     parquet.write_table(pa.Table.from_pylist(rows, schema=schema), buffer, compression="zstd")
-    write_atomically(path, buffer.getvalue())
+    write_file(path, buffer.getvalue())
     return path
 
 
@@ -79,5 +79,5 @@ def _storable(text: str) -> str:
 def write_lines(findings: Findings, path: Path) -> Path:
     """Write the file whole or not at all; the same findings give the same bytes. Raises OSError."""
     lines = [json.dumps(row).encode() + b"\n" for row in result_rows(findings)]
-    write_atomically(path, b"".join(lines))
+    write_file(path, b"".join(lines))
     return path

@@ -17,7 +17,7 @@ from flyteplugins_codegen.evaluation.values import Problem, Sample
 from flyteplugins_codegen.llm.budget import Account
 from flyteplugins_codegen.llm.replies import Reply
 from flyteplugins_codegen.models.spending import Message
-from flyteplugins_codegen.store import write_atomically
+from flyteplugins_codegen.store import write_file
 
 MOST_TRIES: Final = 1_000
 _SYSTEM: Final = """\
@@ -74,7 +74,7 @@ def write_samples(samples: Sequence[Sample], path: Path) -> Path:
     rows = [
         {"task_id": each.task_id, "solution": each.solution, "sample_id": each.sample_id or None} for each in samples
     ]
-    write_atomically(path, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    write_file(path, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
     return path
 
 

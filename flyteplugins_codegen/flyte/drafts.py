@@ -17,8 +17,8 @@ from flyteplugins_codegen.solution.flytekit import runs_locally
 from flyteplugins_codegen.stages.draft import (
     SolutionDraft,
     TestsDraft,
-    fresh_drafts,
     open_account,
+    requested_redraft,
     try_solution,
     write_anew,
     write_drafts,
@@ -63,7 +63,7 @@ def draft_another(state: RunState, place: int, others: int) -> SolutionDraft:
 
 def draft_fresh(state: RunState, samples: Mapping[str, Path], place: int) -> SolutionDraft:
     """One draft of a later round. Raises ModelError."""
-    run, count = state.run, fresh_drafts(state.run).count
+    run, count = state.run, requested_redraft(state.run).count
     if not runs_locally():
         return run_blocking(write_anew(run, samples, open_account(run, shares=count), [place]))[0]
     left = _left(state, place) if place else None

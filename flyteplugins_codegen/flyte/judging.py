@@ -14,7 +14,7 @@ from typing import Final
 
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.solution.flytekit import runs_locally
-from flyteplugins_codegen.stages.sandboxes import Benches
+from flyteplugins_codegen.stages.sandboxes import Sandboxes
 from flyteplugins_codegen.stages.strength import judge_and_measure, measure_strength
 from flyteplugins_codegen.stages.test import run_tests
 from flyteplugins_codegen.sync import run_blocking
@@ -22,7 +22,7 @@ from flyteplugins_codegen.sync import run_blocking
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    benches: Benches | None = None
+    sandboxes: Sandboxes | None = None
     measures_strength: bool = True
 
 
@@ -31,12 +31,12 @@ _PLACE: Final[ContextVar[_Place]] = ContextVar("place_of_judging")
 
 
 @contextmanager
-def shared_benches() -> Iterator[None]:
+def shared_sandboxes() -> Iterator[None]:
     """Have the tasks that are called in here judge in the same sandboxes, in local execution."""
-    if not runs_locally() or _PLACE.get(_OWN).benches is not None:
+    if not runs_locally() or _PLACE.get(_OWN).sandboxes is not None:
         yield
         return
-    with closing(Benches()) as benches, _placed(_Place(benches=benches)):
+    with closing(Sandboxes()) as sandboxes, _placed(_Place(sandboxes=sandboxes)):
         yield
 
 
@@ -49,8 +49,8 @@ def without_strength() -> Iterator[None]:
 
 def preparing_for(run: Run) -> Callable[[], None]:
     """What begins, when it is called, to make the shared sandboxes ready; nothing where each task has its own."""
-    benches = _PLACE.get(_OWN).benches
-    return (lambda: benches.foresee(run)) if benches else lambda: None
+    sandboxes = _PLACE.get(_OWN).sandboxes
+    return (lambda: sandboxes.foresee(run)) if sandboxes else lambda: None
 
 
 def judge(run: Run, samples: Mapping[str, Path]) -> Run:
@@ -59,14 +59,14 @@ def judge(run: Run, samples: Mapping[str, Path]) -> Run:
     Raises SandboxError, IndexUnavailableError.
     """
     place = _PLACE.get(_OWN)
-    if place.benches is None or not place.measures_strength:
-        return run_tests(run, samples, place.benches)
-    return run_blocking(judge_and_measure(run, samples, place.benches))
+    if place.sandboxes is None or not place.measures_strength:
+        return run_tests(run, samples, place.sandboxes)
+    return run_blocking(judge_and_measure(run, samples, place.sandboxes))
 
 
 def measure(run: Run) -> Run:
     """The run with the strength of the tests that its base attempt has passed."""
-    return measure_strength(run, _PLACE.get(_OWN).benches)
+    return measure_strength(run, _PLACE.get(_OWN).sandboxes)
 
 
 @contextmanager

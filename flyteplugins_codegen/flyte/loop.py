@@ -14,7 +14,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.flyte import map_tasks, tasks
 from flyteplugins_codegen.flyte import map_tasks as strength
 from flyteplugins_codegen.flyte.cli import launchable, short_working_directory
-from flyteplugins_codegen.flyte.judging import shared_benches
+from flyteplugins_codegen.flyte.judging import shared_sandboxes
 from flyteplugins_codegen.flyte.pods import with_settings
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
@@ -22,12 +22,12 @@ from flyteplugins_codegen.models.run import TestStrength
 from flyteplugins_codegen.solution.flytekit import readable_errors
 from flyteplugins_codegen.stages.attempts import settle_certainties, with_calls
 from flyteplugins_codegen.stages.candidates.judge import with_judged
-from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts, with_fresh
+from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts, with_redrafts
 from flyteplugins_codegen.stages.loop import (
     Finish,
-    FreshDrafts,
     JudgeSideBySide,
     MeasureStrength,
+    Redraft,
     Repair,
     StrengthenTests,
     WorkAsAgent,
@@ -50,7 +50,7 @@ def take_stages(
 ) -> Generated:
     """All stages of a run whose request is checked."""
     settings = state.run.settings.stage_settings
-    with short_working_directory(), shared_benches():
+    with short_working_directory(), shared_sandboxes():
         context = with_settings(settings, "extract_context", tasks.extract_context(state=state, samples=samples))
         inferred = with_settings(settings, "infer_schemas", tasks.infer_schemas(state=context, samples=samples))
         written = with_settings(settings, "write_solution", tasks.write_solution(state=inferred.state))
@@ -124,7 +124,7 @@ def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[F
         samples: a JSON object of name to path
         conversation: a JSON list of the files of what was said to models
     """
-    with short_working_directory(), shared_benches():
+    with short_working_directory(), shared_sandboxes():
         return _take_next_step(state, samples, conversation)
 
 
@@ -137,7 +137,7 @@ def advance_with_fresh(
     conversation: list[FlyteFile],
 ) -> Judged:
     """Take the run to its end, with fresh drafts as its next round."""
-    fresh = with_fresh(state.run, [each.draft for each in drafted])
+    fresh = with_redrafts(state.run, [each.draft for each in drafted])
     with short_working_directory():
         said = [*conversation, *map_tasks.conversations(drafted)]
         return _take_next_step(state.with_run(fresh.run), samples, said)
@@ -182,7 +182,7 @@ def _take_next_step(state: RunState, samples: Samples, conversation: Conversatio
     match action:
         case Finish():
             return Judged(state, conversation)
-        case FreshDrafts():
+        case Redraft():
             drafted = map_tasks.map_fresh(state, samples, action.count)
             return advance_with_fresh(state=state, samples=samples, drafted=drafted, conversation=conversation)
         case JudgeSideBySide():

@@ -18,7 +18,7 @@ from flytekit.core.checkpointer import Checkpoint
 from flyteplugins_codegen.llm.replay import REPLIES
 from flyteplugins_codegen.models.settings import Resources, StageName, StageSettings
 from flyteplugins_codegen.solution.flytekit import logger, runs_locally
-from flyteplugins_codegen.store import ContentStore, telling_of_kept
+from flyteplugins_codegen.store import ContentStore, watching_writes
 
 NodeT = TypeVar("NodeT")
 
@@ -107,7 +107,7 @@ def keeping_replies(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
         if checkpoint.prev_exists():
             _take_over(checkpoint)
-        with telling_of_kept(functools.partial(_leave, checkpoint)):
+        with watching_writes(functools.partial(_leave, checkpoint)):
             return function(*args, **kwargs)
 
     return call

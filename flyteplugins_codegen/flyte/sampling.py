@@ -30,7 +30,7 @@ from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.models.spending import Budget, Spending
 from flyteplugins_codegen.solution.flytekit import checked, readable_errors
-from flyteplugins_codegen.store import cache_dir, digest, write_atomically
+from flyteplugins_codegen.store import cache_dir, digest, write_file
 from flyteplugins_codegen.sync import run_blocking
 
 
@@ -156,7 +156,7 @@ def join_samples(samples: list[FlyteFile]) -> FlyteFile:
     """One file of all samples, in the order of their chunks."""
     text = b"".join(Path(os.fspath(file)).read_bytes() for file in samples)
     path = cache_dir() / "samples" / f"{digest(text)}.jsonl"
-    write_atomically(path, text)
+    write_file(path, text, mode=0o600)
     return FlyteFile(str(path))
 
 

@@ -16,7 +16,7 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.solution.flytekit import runs_locally
 from flyteplugins_codegen.stages.stage_cache import code_version
-from flyteplugins_codegen.store import ContentStore, cache_dir, digest, remembered, write_atomically
+from flyteplugins_codegen.store import ContentStore, cache_dir, digest, remembered, write_file
 
 # When a stage's finished work may stand for a new run of it.
 
@@ -100,7 +100,7 @@ def write_calls(calls: Iterable[ModelCall]) -> FlyteFile:
     """
     text = "".join(f"{call.model_dump_json()}\n" for call in calls).encode()
     path = cache_dir() / "conversations" / f"{digest(text)}.jsonl"
-    write_atomically(path, text)
+    write_file(path, text, mode=0o600)
     return FlyteFile(str(path))
 
 

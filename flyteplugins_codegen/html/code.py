@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Final, NamedTuple
 
 from flyteplugins_codegen.html.kit import fitting, text
-from flyteplugins_codegen.text import shortened
+from flyteplugins_codegen.text import shorten_middle
 
 _MOST_CHARS: Final = 60_000
 _MOST_SHOWN_CHARS: Final = 200_000
@@ -30,7 +30,7 @@ _CLASSES: Final = (
 
 def python_code(code: str) -> str:
     """A Python file with its lines numbered. What takes too much room is shown plain, what is too long shortened."""
-    code = shortened(code.rstrip("\n"), _MOST_CHARS)
+    code = shorten_middle(code.rstrip("\n"), _MOST_CHARS)
     coloured = "".join(_spans(code))
     lines = coloured if len(coloured) <= _MOST_SHOWN_CHARS else fitting(code, _MOST_SHOWN_CHARS)
     return f'<div class="code" tabindex="0">{_numbers(code)}<pre><code>{lines}</code></pre></div>'
@@ -84,14 +84,14 @@ def changes(files: Iterable[tuple[str, str, str]]) -> list[FileChange]:
 
 
 def _differing(before: str, after: str) -> list[str]:
-    old, new = (shortened(text, _MOST_COMPARED_CHARS).splitlines() for text in (before, after))
+    old, new = (shorten_middle(text, _MOST_COMPARED_CHARS).splitlines() for text in (before, after))
     return list(difflib.unified_diff(old, new, lineterm=""))[2:]
 
 
 def render_change(change: FileChange, chars: int) -> str:
     """The lines, coloured by what became of them."""
     added, removed = (sum(line.startswith(sign) for line in change.lines) for sign in "+-")
-    shown = shortened("\n".join(change.lines), chars).split("\n")
+    shown = shorten_middle("\n".join(change.lines), chars).split("\n")
     return (
         f'<p class="file"><b>{change.name}</b> '
         f'<span class="plus">+{added}</span> <span class="minus">&minus;{removed}</span></p>'

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from flyteplugins_codegen.text import shortened
+from flyteplugins_codegen.text import shorten_middle
 
 # HTML has no zero byte; marks of direction make code read otherwise than it runs (CVE-2021-42574, "Trojan Source").
 _VISIBLE: Final = {0: "\ufffd"} | {
@@ -37,10 +37,10 @@ def text(value: str) -> str:
 
 def fitting(value: str, chars: int) -> str:
     """The string as HTML of about so many characters at most, its middle left out where it is longer."""
-    cut = shortened(value, chars)
+    cut = shorten_middle(value, chars)
     shown = text(cut)
     # Escaped, a string may be six times as long.
-    return shown if len(shown) <= chars else text(shortened(cut, max(40, chars * len(cut) // len(shown))))
+    return shown if len(shown) <= chars else text(shorten_middle(cut, max(40, chars * len(cut) // len(shown))))
 
 
 def log(value: str, chars: int) -> str:

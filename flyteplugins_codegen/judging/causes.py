@@ -119,7 +119,7 @@ def signal_name(number: int) -> str:
 
 # The variables that make the text of a failure the same at every run.
 
-STEADY_ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType(
+DETERMINISTIC_ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType(
     # Sets print in the order of their hashes, and /app is read-only.
     {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
 )

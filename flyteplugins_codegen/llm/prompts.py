@@ -162,7 +162,7 @@ def stronger_messages(brief: Brief, candidate: Candidate, survivors: Sequence[st
     return _messages(brief, *parts)
 
 
-def fresh_messages(brief: Brief, learnt: str, number: int) -> tuple[Message, ...]:
+def redraft_messages(brief: Brief, learnt: str, number: int) -> tuple[Message, ...]:
     """Ask for a solution anew; `learnt` comes from `describe_learnt`, `number` tells drafts apart."""
     system, job = solution_messages(brief)
     text = (

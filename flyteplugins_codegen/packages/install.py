@@ -29,7 +29,7 @@ from flyteplugins_codegen.errors import EnvironmentBuildError, IndexUnavailableE
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
 from flyteplugins_codegen.packages.trees import discard, link_tree, made_aside, tree_size
 from flyteplugins_codegen.packages.uv import build_tags, find_python, run_uv, unavailable
-from flyteplugins_codegen.store import cache_dir, digest, write_atomically
+from flyteplugins_codegen.store import cache_dir, digest, write_file
 
 LAYERS_AT_ONCE = 4
 
@@ -93,7 +93,7 @@ def _size_of(folder: Path) -> int:
     with contextlib.suppress(OSError, ValueError):
         return int(counted.read_text())
     size_bytes = tree_size(folder)
-    write_atomically(counted, str(size_bytes).encode())
+    write_file(counted, str(size_bytes).encode())
     return size_bytes
 
 

@@ -17,7 +17,7 @@ from flyteplugins_codegen.models.run import Cause
 from flyteplugins_codegen.portable.launcher import format_value, parse_value
 from flyteplugins_codegen.sandbox.contract import Output
 from flyteplugins_codegen.solution.script import read_value
-from flyteplugins_codegen.text import shortened
+from flyteplugins_codegen.text import shorten_middle
 
 RELATIVE_TOLERANCE: Final = 1e-9
 ABSOLUTE_TOLERANCE: Final = 1e-12
@@ -43,7 +43,7 @@ def expect_outputs(
     for name, wanted in expected.items():
         difference = _difference(outputs[name], wanted, types[name])
         if difference:
-            return Cause(kind="wrong_output", subject=name, message=shortened(f"output {name!r}: {difference}"))
+            return Cause(kind="wrong_output", subject=name, message=shorten_middle(f"output {name!r}: {difference}"))
     return None
 
 
@@ -135,4 +135,4 @@ def _shown_line(line: bytes | None) -> str:
 
 
 def _shown(value: object) -> str:
-    return shortened(repr(value), _SHOWN_CHARS)
+    return shorten_middle(repr(value), _SHOWN_CHARS)

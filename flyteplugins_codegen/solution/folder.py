@@ -24,7 +24,7 @@ from flyteplugins_codegen.packages.images.containerfile import (
 from flyteplugins_codegen.portable import launcher, validator
 from flyteplugins_codegen.solution.execute import ExecutionOptions
 from flyteplugins_codegen.solution.validate import schemas_text
-from flyteplugins_codegen.store import digest, write_atomically
+from flyteplugins_codegen.store import digest, write_file
 
 RESULT_FILE = "result.json"
 
@@ -52,8 +52,7 @@ def write_solution_folder(folder: Path, contents: SolutionFolder) -> Path:
     for name in _NAMES - set(files):
         (folder / name).unlink(missing_ok=True)
     for name, text in files.items():
-        write_atomically(folder / name, text.encode())
-        (folder / name).chmod(0o644)
+        write_file(folder / name, text.encode(), mode=0o644)
     return folder
 
 
@@ -150,8 +149,8 @@ _TEMPLATE = '''\
 
 from pathlib import Path
 
-from flyteplugins_codegen.solution.task import SandboxTask
-{imports}
+from flyteplugins_codegen import {imports}
+
 {variable} = SandboxTask.from_folder(
     Path(__file__).parent,
     name={name},
@@ -163,12 +162,7 @@ from flyteplugins_codegen.solution.task import SandboxTask
 '''
 
 
-_MODULES = (
-    ("flyteplugins_codegen.models.settings", ("PodSettings",)),
-    ("flyteplugins_codegen.models.settings", ("Resources",)),
-    ("flyteplugins_codegen.models.settings", ("SecretReference",)),
-    ("flyteplugins_codegen.solution.execute", ("ExecutionOptions",)),
-)
+_SETTINGS = ("ExecutionOptions", "PodSettings", "Resources", "SecretReference")
 
 
 def render_task_module(
@@ -197,8 +191,7 @@ def render_task_module(
 
 
 def _imports(source: str) -> str:
-    used = ((module, [name for name in names if f"{name}(" in source]) for module, names in _MODULES)
-    return "".join(f"from {module} import {', '.join(names)}\n" for module, names in used if names)
+    return ", ".join(sorted(["SandboxTask", *(name for name in _SETTINGS if f"{name}(" in source)]))
 
 
 def _expression(value: object) -> str:

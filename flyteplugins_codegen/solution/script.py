@@ -19,7 +19,7 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.errors import InterfaceError, OutputError, SandboxError
 from flyteplugins_codegen.judging.causes import (
-    STEADY_ENVIRONMENT,
+    DETERMINISTIC_ENVIRONMENT,
     exception_cause,
     limit_cause,
     signal_name,
@@ -263,7 +263,7 @@ def _sandboxed(job: ScriptJob, inputs: Mapping[str, Path | bytes]) -> Job:
             **({"sitecustomize.py": Path(variables.__file__)} if job.tells_variables else {}),
         },
         outputs=tuple(job.outputs),
-        env={**STEADY_ENVIRONMENT, **job.env},
+        env={**DETERMINISTIC_ENVIRONMENT, **job.env},
         limits=job.limits,
     )
 

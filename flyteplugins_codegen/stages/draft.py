@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ModelError, ReplyError
 from flyteplugins_codegen.llm.ask import Answer, ask, build_request
 from flyteplugins_codegen.llm.budget import Account, BudgetedModel, priced
-from flyteplugins_codegen.llm.prompts import Brief, describe_learnt, fresh_messages, solution_messages, suite_messages
+from flyteplugins_codegen.llm.prompts import Brief, describe_learnt, redraft_messages, solution_messages, suite_messages
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import SolutionReply, TestsReply
 from flyteplugins_codegen.models.base import Value
@@ -25,7 +25,7 @@ from flyteplugins_codegen.models.spending import Message, ModelCall, Purpose, Sp
 from flyteplugins_codegen.source.extraction.blocks import unfence
 from flyteplugins_codegen.stages.attempts import with_calls, with_round, with_unusable
 from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import FreshDrafts, next_action
+from flyteplugins_codegen.stages.loop import Redraft, next_action
 from flyteplugins_codegen.stages.privacy import masked_failures, masker_for, without_keys
 from flyteplugins_codegen.store import ContentStore
 from flyteplugins_codegen.telemetry import stage
@@ -274,17 +274,17 @@ async def draft_anew(run: Run, samples: Mapping[str, Path], account: Account) ->
         ModelError: the model could not be reached; replies that came all the same are kept for the next run.
     """
     with stage("draft anew") as note:
-        drafts = await write_anew(run, samples, account, range(fresh_drafts(run).count))
-        drafted = with_fresh(run, drafts)
+        drafts = await write_anew(run, samples, account, range(requested_redraft(run).count))
+        drafted = with_redrafts(run, drafts)
         made = sum(draft.solution is not None for draft in drafts)
         note.detail = drafted.run.stopped or f"{made} solution{'s' if made != 1 else ''}"
         return drafted
 
 
-def fresh_drafts(run: Run) -> FreshDrafts:
+def requested_redraft(run: Run) -> Redraft:
     """How many are asked for, and why. Raises CodegenError where something else comes next."""
     action = next_action(run)
-    if not isinstance(action, FreshDrafts):
+    if not isinstance(action, Redraft):
         raise CodegenError(f"no fresh drafts come next, but {type(action).__name__}")
     return action
 
@@ -307,7 +307,7 @@ async def write_anew(
 
 async def _write(run: Run, account: Account, learnt: str, number: int) -> SolutionDraft:
     brief = brief_of(run.settings, run.request, run.context)
-    messages = without_keys(fresh_messages(brief, learnt, number), run.request)
+    messages = without_keys(redraft_messages(brief, learnt, number), run.request)
     question = Question(purpose="solution", messages=messages, reply_type=SolutionReply, keeps_unusable=True)
     try:
         return draft_of(await ask_within(account, run.settings, question))
@@ -317,9 +317,9 @@ async def _write(run: Run, account: Account, learnt: str, number: int) -> Soluti
         return SolutionDraft(calls=error.calls, unusable=str(error))
 
 
-def with_fresh(run: Run, drafts: Sequence[SolutionDraft]) -> Drafted:
+def with_redrafts(run: Run, drafts: Sequence[SolutionDraft]) -> Drafted:
     """The run with the drafts as its next round, judged by the tests of the attempts before."""
-    reason, tests = fresh_drafts(run).reason, base_attempt(run).candidate.tests
+    reason, tests = requested_redraft(run).reason, base_attempt(run).candidate.tests
     calls = tuple(call for draft in drafts for call in draft.calls)
     unusable = [draft.unusable for draft in drafts if draft.unusable]
     run = with_unusable(with_calls(run, calls), "fresh_draft", reason, unusable)

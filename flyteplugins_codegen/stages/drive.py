@@ -24,16 +24,16 @@ from flyteplugins_codegen.stages.loop import (
     Driven,
     Finish,
     FirstDraft,
-    FreshDrafts,
     JudgeSideBySide,
     MeasureStrength,
+    Redraft,
     Repair,
     StrengthenTests,
     WorkAsAgent,
 )
 from flyteplugins_codegen.stages.prepare import check_sandbox
 from flyteplugins_codegen.stages.repair import Repaired, repair
-from flyteplugins_codegen.stages.sandboxes import Benches
+from flyteplugins_codegen.stages.sandboxes import Sandboxes
 from flyteplugins_codegen.stages.strength import Strengthened, judge_and_measure, measure_strength, strengthen_tests
 
 
@@ -44,28 +44,28 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
         CodegenError: what no candidate is to blame for: a model, the package index or the sandbox failed. What was
             paid for by then is kept, and the same call takes up where this one stopped.
     """
-    with closing(Benches()) as benches:
-        account = open_account(run, on_call=lambda: benches.foresee(run))
+    with closing(Sandboxes()) as sandboxes:
+        account = open_account(run, on_call=lambda: sandboxes.foresee(run))
         context, _ = await asyncio.gather(
             asyncio.to_thread(extract_context, run.settings, run.request, samples),
             asyncio.to_thread(check_sandbox, run.settings.sandbox),
         )
         schemed = await with_schemas(run.model_copy(update={"context": context}), samples, account)
-        return await _drive_on(schemed.run, _Means(samples, account, benches), schemed.calls)
+        return await _drive_on(schemed.run, _Means(samples, account, sandboxes), schemed.calls)
 
 
 async def drive_on(
     run: Run, samples: Mapping[str, Path], account: Account, calls: tuple[ModelCall, ...] = ()
 ) -> Driven:
     """Take the run from where it stands to its end; `calls` are those so far, with messages. Raises as `drive`."""
-    with closing(Benches()) as benches:
-        return await _drive_on(run, _Means(samples, account, benches), calls)
+    with closing(Sandboxes()) as sandboxes:
+        return await _drive_on(run, _Means(samples, account, sandboxes), calls)
 
 
 _Trying: TypeAlias = Callable[[Run, Mapping[str, Path], Account], Awaitable[Repaired | Drafted | Strengthened | Worked]]
 _TRIES: Final[dict[type[Action], _Trying]] = {
     Repair: repair,
-    FreshDrafts: draft_anew,
+    Redraft: draft_anew,
     StrengthenTests: strengthen_tests,
     WorkAsAgent: work_as_agent,
 }
@@ -77,7 +77,7 @@ class _Means:
 
     samples: Mapping[str, Path]
     account: Account
-    benches: Benches
+    sandboxes: Sandboxes
 
 
 async def _drive_on(run: Run, means: _Means, calls: tuple[ModelCall, ...]) -> Driven:
@@ -95,14 +95,14 @@ async def _step(run: Run, action: Action, means: _Means) -> tuple[Run, tuple[Mod
         case FirstDraft():
             drafts = await write_drafts(run, means.account, action.count)
             return with_drafts(run, drafts), drafts.calls
-        case Repair() | FreshDrafts() | StrengthenTests() | WorkAsAgent():
+        case Repair() | Redraft() | StrengthenTests() | WorkAsAgent():
             tried = await _TRIES[type(action)](run, means.samples, means.account)
             return tried.run, tried.calls
         case JudgeSideBySide():
-            return await asyncio.to_thread(judge_side_by_side, run, means.samples, means.benches), ()
+            return await asyncio.to_thread(judge_side_by_side, run, means.samples, means.sandboxes), ()
         case MeasureStrength():
-            return await asyncio.to_thread(measure_strength, run, means.benches), ()
+            return await asyncio.to_thread(measure_strength, run, means.sandboxes), ()
         case BuildEnvironment():
             return await asyncio.to_thread(build_environment, run), ()
         case _:
-            return await judge_and_measure(run, means.samples, means.benches), ()
+            return await judge_and_measure(run, means.samples, means.sandboxes), ()

@@ -35,7 +35,7 @@ class FirstDraft(Value):
     count: int = 1
 
 
-class FreshDrafts(Value):
+class Redraft(Value):
     """Ask for `count` solutions anew, none seeing another, with what was learnt from those that failed."""
 
     count: int
@@ -120,7 +120,7 @@ class Driven(Value):
 
 Action: TypeAlias = (
     FirstDraft
-    | FreshDrafts
+    | Redraft
     | BuildEnvironment
     | RunTests
     | JudgeSideBySide
@@ -224,7 +224,7 @@ def next_action(run: Run) -> Action:
     has_passed = base.report is not None and base.report.passed
     decisions = _AFTER_SUCCESS if has_passed else _AFTER_FAILURE
     action = next(action for decide in decisions if (action := decide(run, base)) is not None)
-    gives_up = not has_passed and isinstance(action, Finish | FreshDrafts)
+    gives_up = not has_passed and isinstance(action, Finish | Redraft)
     return (_drop_added(run, base) if gives_up else None) or action
 
 
@@ -321,12 +321,12 @@ def _drop_contradicting(run: Run, base: Attempt) -> DropTests | None:
     return DropTests(tests=tests) if tests else None
 
 
-def _draft_anew(run: Run, base: Attempt) -> FreshDrafts:
+def _draft_anew(run: Run, base: Attempt) -> Redraft:
     reason = f"{REPAIRS_OF_ONE_CANDIDATE} repairs of one did not help; the last failed with {told_cause(base)}"
     asked = run.settings.candidates
     count = affordable_drafts(run, asked or FRESH_CANDIDATES)
     # Two that differ would leave it undecided: where nobody asked for several, it is all three or one.
-    return FreshDrafts(count=count if asked or count == FRESH_CANDIDATES else 1, reason=reason)
+    return Redraft(count=count if asked or count == FRESH_CANDIDATES else 1, reason=reason)
 
 
 def _abstain(run: Run, _: Attempt) -> Finish | None:

@@ -56,7 +56,7 @@ class _Needs:
     modules: tuple[str, ...] = field(default=(), compare=False)
 
 
-class Benches:
+class Sandboxes:
     """Keeps the sandboxes of the newest environment; `close` ends them. Safe to use from several threads."""
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ from flyteplugins_codegen.stages.draft import Question, ask_within, brief_of
 from flyteplugins_codegen.stages.lineage import base_attempt, pending_attempt
 from flyteplugins_codegen.stages.loop import StrengthenTests, next_action
 from flyteplugins_codegen.stages.privacy import without_keys
-from flyteplugins_codegen.stages.sandboxes import Benches
+from flyteplugins_codegen.stages.sandboxes import Sandboxes
 from flyteplugins_codegen.stages.stage_cache import Shelf, remember
 from flyteplugins_codegen.stages.test import run_tests
 from flyteplugins_codegen.telemetry import stage
@@ -47,7 +47,7 @@ _UNMEASURED: Final = TestStrength()
 _WHOLE: Final = slice(None)
 
 
-def measure_strength(run: Run, benches: Benches | None = None) -> Run:
+def measure_strength(run: Run, sandboxes: Sandboxes | None = None) -> Run:
     """The run with the strength of the tests which the attempt that it goes on from has passed.
 
     Measuring decides about no candidate: where the sandbox fails, or is none that holds what a mutant does, nothing is
@@ -55,7 +55,7 @@ def measure_strength(run: Run, benches: Benches | None = None) -> Run:
     """
     attempt = base_attempt(run)
     with stage("measure strength") as note:
-        strength = strength_of(run, attempt, benches)
+        strength = strength_of(run, attempt, sandboxes)
         note.detail = describe_strength(strength)
     return with_changed(run, attempt.number, strength=strength)
 
@@ -94,7 +94,7 @@ def with_parts(run: Run, found: Sequence[TestStrength]) -> Run:
     return with_changed(run, base_attempt(run).number, strength=strength)
 
 
-async def judge_and_measure(run: Run, samples: Mapping[str, Path], benches: Benches) -> Run:
+async def judge_and_measure(run: Run, samples: Mapping[str, Path], sandboxes: Sandboxes) -> Run:
     """`run_tests`, and beside it `measure_strength` of the same candidate, for what it is worth if that passes.
 
     Judging leaves a processor idle for most of its time, as the suite takes longer than the script. Of a candidate that
@@ -104,7 +104,7 @@ async def judge_and_measure(run: Run, samples: Mapping[str, Path], benches: Benc
     if attempt is None:
         return run
     tested, strength = await asyncio.gather(
-        asyncio.to_thread(run_tests, run, samples, benches), asyncio.to_thread(strength_of, run, attempt, benches)
+        asyncio.to_thread(run_tests, run, samples, sandboxes), asyncio.to_thread(strength_of, run, attempt, sandboxes)
     )
     report = tested.attempts[attempt.number - 1].report
     if report is None or not report.passed:
@@ -121,7 +121,7 @@ def describe_strength(strength: TestStrength) -> str:
     return f"{strength.killed} of {strength.total} mutants killed" if strength.total else "no test asserts anything"
 
 
-def strength_of(run: Run, attempt: Attempt, benches: Benches | None = None, chosen: slice = _WHOLE) -> TestStrength:
+def strength_of(run: Run, attempt: Attempt, sandboxes: Sandboxes | None = None, chosen: slice = _WHOLE) -> TestStrength:
     """The strength of an attempt's generated tests, together with the user's, remembered by content.
 
     `chosen` are the mutants that are tried.
@@ -136,7 +136,7 @@ def strength_of(run: Run, attempt: Attempt, benches: Benches | None = None, chos
         return _UNMEASURED
     suites = _suites(run, attempt)
     mutants = _mutants(attempt, suites)[chosen]
-    return _remembered(run, attempt, suites, mutants, benches) if mutants else _UNMEASURED
+    return _remembered(run, attempt, suites, mutants, sandboxes) if mutants else _UNMEASURED
 
 
 def _suites(run: Run, attempt: Attempt) -> list[str]:
@@ -151,7 +151,7 @@ def _mutants(attempt: Attempt, suites: Sequence[str]) -> tuple[Mutant, ...]:
 
 
 def _remembered(
-    run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], benches: Benches | None
+    run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], sandboxes: Sandboxes | None
 ) -> TestStrength:
     """Only what was measured: why nothing was may have passed by the next time."""
     assert attempt.environment is not None  # noqa: S101 - `build_environment` comes before all that runs a candidate
@@ -160,7 +160,7 @@ def _remembered(
     key = [attempt.candidate.solution.code, suites, tried, attempt.environment.digest, *RUNNER_REQUIREMENTS, settings]
     try:
         with ExitStack() as stack:
-            own = benches or stack.enter_context(closing(Benches()))
+            own = sandboxes or stack.enter_context(closing(Sandboxes()))
             return remember(
                 run.settings, _STRENGTHS, key, TestStrength, lambda: _measured(run, attempt, suites, mutants, own)
             )
@@ -169,10 +169,10 @@ def _remembered(
 
 
 def _measured(
-    run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], benches: Benches
+    run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], sandboxes: Sandboxes
 ) -> TestStrength:
     assert attempt.environment is not None  # noqa: S101 - as above
-    bench = benches.bench(run, attempt.candidate, attempt.environment)
+    bench = sandboxes.bench(run, attempt.candidate, attempt.environment)
     solution = attempt.candidate.solution.code
     began = time.perf_counter()
     job = MutationJob(

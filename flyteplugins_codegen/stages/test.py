@@ -39,14 +39,14 @@ from flyteplugins_codegen.solution.validate import schema_cause, schemas_text
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
 from flyteplugins_codegen.stages.attempts import with_changed
 from flyteplugins_codegen.stages.lineage import count_tests, pending_attempt
-from flyteplugins_codegen.stages.sandboxes import WORKERS, Bench, Benches
+from flyteplugins_codegen.stages.sandboxes import WORKERS, Bench, Sandboxes
 from flyteplugins_codegen.stages.stage_cache import Shelf, remember
 from flyteplugins_codegen.telemetry import stage
 
 _REPORTS = Shelf("reports", ("judging", "packages", "portable", "sandbox", "solution", "source"))
 
 
-def run_tests(run: Run, samples: Mapping[str, Path], benches: Benches | None = None) -> Run:
+def run_tests(run: Run, samples: Mapping[str, Path], sandboxes: Sandboxes | None = None) -> Run:
     """Judge the first candidate that is not judged yet, on `benches` where others of the run are judged too.
 
     By the examples, the user's tests, the script on the samples, and the generated tests.
@@ -58,7 +58,7 @@ def run_tests(run: Run, samples: Mapping[str, Path], benches: Benches | None = N
     attempt = pending_attempt(run)
     if attempt is None:
         return run  # its environment could not be built, and that is what the report says
-    report = judge_attempt(run, attempt, samples, benches)
+    report = judge_attempt(run, attempt, samples, sandboxes)
     asserts_nothing = any(suite.cause == _ASSERTS_NOTHING for suite in report.suites)
     return with_changed(
         run,
@@ -70,16 +70,16 @@ def run_tests(run: Run, samples: Mapping[str, Path], benches: Benches | None = N
 
 
 def judge_attempt(
-    run: Run, attempt: Attempt, samples: Mapping[str, Path], benches: Benches | None = None
+    run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: Sandboxes | None = None
 ) -> TestReport:
     """Everything that ran for one attempt. Raises as `run_tests`."""
     if attempt.environment is None:
         raise CodegenError(f"attempt {attempt.number} has no environment; build_environment comes first")
     with stage("run tests") as note, ExitStack() as stack:
-        benches = benches or stack.enter_context(closing(Benches()))
+        sandboxes = sandboxes or stack.enter_context(closing(Sandboxes()))
         try:
             key = _key(run, attempt.candidate, attempt.environment)
-            report = remember(run.settings, _REPORTS, key, TestReport, lambda: _judge(run, attempt, samples, benches))
+            report = remember(run.settings, _REPORTS, key, TestReport, lambda: _judge(run, attempt, samples, sandboxes))
         except PackageError as error:
             # Of a test's import. Not remembered: the index may hold it tomorrow.
             cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
@@ -120,12 +120,12 @@ class _Place:
     folder: Path
 
 
-def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path], benches: Benches) -> TestReport:
+def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: Sandboxes) -> TestReport:
     assert attempt.environment is not None  # noqa: S101 - judge_attempt has looked
     flaw = syntax_cause(attempt.candidate.solution.code, "solution.py")
     if flaw is not None:
         return TestReport(build_cause=flaw)
-    bench = benches.bench(run, attempt.candidate, attempt.environment)
+    bench = sandboxes.bench(run, attempt.candidate, attempt.environment)
     with tempfile.TemporaryDirectory(prefix="codegen-examples-") as folder, ThreadPoolExecutor(WORKERS) as pool:
         place = _Place(attempt.candidate, bench, samples, Path(folder))
         scripts = [pool.submit(case) for case in _script_cases(run, place)]

@@ -12,7 +12,7 @@ import pytest
 from flyteplugins_codegen.data.context import render_context
 from flyteplugins_codegen.data.profile import profile_sample
 from flyteplugins_codegen.models.data import SampleProfile
-from flyteplugins_codegen.text import shorten
+from flyteplugins_codegen.text import shorten_end
 
 WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.csv"
 
@@ -104,10 +104,10 @@ def test_the_first_lines_are_shown_as_they_are_written(tmp_path: Path) -> None:
 
 
 def test_shortening_twice_keeps_the_count_true() -> None:
-    once = shorten("x" * 500, 200)
-    twice = shorten(once, 40)
-    assert twice == shorten("x" * 500, 40)
-    assert shorten("short", 40) == "short"
+    once = shorten_end("x" * 500, 200)
+    twice = shorten_end(once, 40)
+    assert twice == shorten_end("x" * 500, 40)
+    assert shorten_end("short", 40) == "short"
 
 
 @pytest.mark.parametrize(

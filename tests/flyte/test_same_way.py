@@ -12,7 +12,7 @@ from model_server import ModelServer
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.flyte.workflow import generate
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.stages import sandboxes as benches
+from flyteplugins_codegen.stages import sandboxes
 
 PROMPT = "count the rows, by whichever way"
 REPAIRS = [job.repair(0, 2), {**job.repair(2, 3), "packages": ["humanize"]}]
@@ -48,13 +48,13 @@ def way_of(result: CodeGenEvalResult) -> list[tuple[object, ...]]:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The environments of all sandboxes that candidates are judged in, in the order in which they are opened."""
     environments: list[Any] = []
-    opening = benches.open_sandbox
+    opening = sandboxes.open_sandbox
 
     def open_and_note(*args: Any, **kwargs: Any) -> Any:
         environments.append(kwargs["environment"])
         return opening(*args, **kwargs)
 
-    monkeypatch.setattr(benches, "open_sandbox", open_and_note)
+    monkeypatch.setattr(sandboxes, "open_sandbox", open_and_note)
     return environments
 
 
@@ -62,13 +62,13 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def foreseen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The prompts of the runs for whose first candidate sandboxes are made ready, a line for each call."""
     prompts: list[str] = []
-    foresee = benches.Benches.foresee
+    foresee = sandboxes.Sandboxes.foresee
 
-    def foresee_and_note(self: benches.Benches, run: Run) -> None:
+    def foresee_and_note(self: sandboxes.Sandboxes, run: Run) -> None:
         prompts.append(run.request.prompt)
         foresee(self, run)
 
-    monkeypatch.setattr(benches.Benches, "foresee", foresee_and_note)
+    monkeypatch.setattr(sandboxes.Sandboxes, "foresee", foresee_and_note)
     return prompts
 
 

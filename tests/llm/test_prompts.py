@@ -3,7 +3,7 @@ from __future__ import annotations
 from flyteplugins_codegen.llm.prompts import (
     Brief,
     describe_job,
-    fresh_messages,
+    redraft_messages,
     repair_messages,
     solution_messages,
     stronger_messages,
@@ -50,7 +50,7 @@ def test_every_call_of_a_run_begins_with_the_same_role_and_job():
         solution_messages(BRIEF),
         suite_messages(BRIEF),
         repair_messages(BRIEF, CANDIDATE, "it broke"),
-        fresh_messages(BRIEF, "- do not divide", 4),
+        redraft_messages(BRIEF, "- do not divide", 4),
         stronger_messages(BRIEF, CANDIDATE, ["line 1: + for -"]),
     )
     assert len({messages[0] for messages in asked}) == 1
@@ -83,8 +83,8 @@ def test_a_repair_says_when_it_shows_tests_in_part():
 
 
 def test_a_fresh_draft_is_told_what_was_learnt_after_all_that_every_draft_is_told():
-    told = fresh_messages(BRIEF, "- do not divide", 4)
+    told = redraft_messages(BRIEF, "- do not divide", 4)
     assert told[0] == solution_messages(BRIEF)[0]
     assert told[1].content.startswith(solution_messages(BRIEF)[1].content)
     assert "- do not divide" in told[1].content
-    assert told != fresh_messages(BRIEF, "- do not divide", 5)
+    assert told != redraft_messages(BRIEF, "- do not divide", 5)

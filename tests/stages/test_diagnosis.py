@@ -11,7 +11,7 @@ from flyteplugins_codegen.models.run import Attempt, Cause, Run, ScriptRun, Suit
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.stages.attempts import carry_out
 from flyteplugins_codegen.stages.diagnosis import suspect
-from flyteplugins_codegen.stages.loop import DropTests, FreshDrafts, Repair, next_action
+from flyteplugins_codegen.stages.loop import DropTests, Redraft, Repair, next_action
 from flyteplugins_codegen.stages.repair import apply_repair
 
 TESTS = """\
@@ -132,7 +132,7 @@ def test_after_two_repairs_of_one_candidate_comes_a_fresh_one_which_may_be_repai
     report = judged("test_sum", "test_other")
     run = then(then(first(a_run(), report), report), report)
     action = next_action(run)
-    assert isinstance(action, FreshDrafts)
+    assert isinstance(action, Redraft)
     assert action.count == 3
     assert isinstance(next_action(then(run, report, action="fresh_draft", parent=None)), Repair)
 

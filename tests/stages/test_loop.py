@@ -34,9 +34,9 @@ from flyteplugins_codegen.stages.loop import (
     DropTests,
     Finish,
     FirstDraft,
-    FreshDrafts,
     JudgeSideBySide,
     MeasureStrength,
+    Redraft,
     Repair,
     RunTests,
     StrengthenTests,
@@ -249,7 +249,7 @@ def test_the_users_examples_come_before_everything_else_among_the_causes():
 
 
 GENERATED = "def test_a():\n    assert f() == 1\n\n\ndef test_b():\n    assert f() == 2\n"
-ASKING = FirstDraft | FreshDrafts | Repair | StrengthenTests
+ASKING = FirstDraft | Redraft | Repair | StrengthenTests
 
 
 def suite_report(failing):
@@ -285,7 +285,7 @@ def carried_out(draw, run, action):  # noqa: PLR0911 - one for each action
     """The run after an action whose outcome is anybody's guess."""
     if isinstance(action, ASKING) and draw(st.integers(0, 2)) == 0:
         return without_answer(draw, run, action)
-    if isinstance(action, FirstDraft | FreshDrafts):
+    if isinstance(action, FirstDraft | Redraft):
         return with_round(run, candidates(draw, action.count))
     if isinstance(action, BuildEnvironment):
         return with_last(run, environment=LOCK)
@@ -304,7 +304,7 @@ def carried_out(draw, run, action):  # noqa: PLR0911 - one for each action
 
 def without_answer(draw, run, action):
     """The run after a question that the budget did not allow, or that brought no usable reply."""
-    if not isinstance(action, Repair | FreshDrafts) or draw(st.booleans()):
+    if not isinstance(action, Repair | Redraft) or draw(st.booleans()):
         return run.model_copy(update={"stopped": "the budget is spent"})
     name = "repair" if isinstance(action, Repair) else "fresh_draft"
     return with_unusable(run, name, action.reason, ["no JSON"] * getattr(action, "count", 1))

@@ -16,7 +16,7 @@ from flyteplugins_codegen.evaluation.eval_framework.execution import Testing, ex
 from flyteplugins_codegen.evaluation.eval_framework.snippets import ExecutionResult
 from flyteplugins_codegen.evaluation.statistics import estimate_pass_at_k
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.text import shortened
+from flyteplugins_codegen.text import shorten_middle
 
 # What a metric is asked about and what it answers: eval-framework's values, field by field.
 
@@ -244,4 +244,4 @@ def _trace(judged: Sequence[ExecutionResult]) -> str | None:
     if len(outputs) == 1:
         return outputs[0]
     told = "\n\n".join(f"completion {number}:\n{output}" for number, output in enumerate(outputs, 1))
-    return shortened(told, _MAX_TRACE_CHARS)
+    return shorten_middle(told, _MAX_TRACE_CHARS)

@@ -19,7 +19,7 @@ from flyteplugins_codegen.evaluation.json_lines import Record
 from flyteplugins_codegen.evaluation.problems import inside
 from flyteplugins_codegen.evaluation.problems.records import calls_of, number_of, task_id_of, text_of
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem
-from flyteplugins_codegen.judging.causes import STEADY_ENVIRONMENT
+from flyteplugins_codegen.judging.causes import DETERMINISTIC_ENVIRONMENT
 from flyteplugins_codegen.judging.values.inside import plain_data
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import SandboxKind
@@ -107,7 +107,7 @@ def _job(each: Reference) -> Job:
         program={"reference.py": module_path(inside), "plain_data.py": module_path(plain_data)},
         stdin=b"\n".join([first, *(_call(each, call) for call in each.calls)]),
         outputs=("values",),
-        env=STEADY_ENVIRONMENT,
+        env=DETERMINISTIC_ENVIRONMENT,
         limits=_LIMITS,
     )
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from flyteplugins_codegen.errors import SandboxError
-from flyteplugins_codegen.judging.causes import STEADY_ENVIRONMENT
+from flyteplugins_codegen.judging.causes import DETERMINISTIC_ENVIRONMENT
 from flyteplugins_codegen.judging.mutants import inside
 from flyteplugins_codegen.judging.suites.inside.judged import OPTIONS
 from flyteplugins_codegen.judging.suites.run import SUITE_COMMAND
@@ -77,7 +77,7 @@ def _sandboxed(job: MutationJob, nonce: str) -> Job:
             "solution.py": job.solution.encode(),
             **{f"{name}.py": suite.encode() for name, suite in suites.items()},
         },
-        env={**STEADY_ENVIRONMENT, **job.env},
+        env={**DETERMINISTIC_ENVIRONMENT, **job.env},
         stdin=json.dumps(order).encode(),
         limits=replace(job.limits, wall_s=job.wall_s + _GRACE_S),
     )

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Final
 
 from flyteplugins_codegen.errors import SandboxError
-from flyteplugins_codegen.judging.causes import STEADY_ENVIRONMENT, limit_cause, syntax_cause
+from flyteplugins_codegen.judging.causes import DETERMINISTIC_ENVIRONMENT, limit_cause, syntax_cause
 from flyteplugins_codegen.judging.suites.inside import start
 from flyteplugins_codegen.judging.suites.verdict import (
     Charge,
@@ -45,7 +45,7 @@ def suite_program() -> Mapping[str, Path | bytes]:
 
 def suite_rehearsal(env: Mapping[str, str]) -> Job:
     """A job that does nothing, after which a suite with these variables finds its warm worker."""
-    return Job(command=SUITE_COMMAND, program={"runner.py": b""}, env={**STEADY_ENVIRONMENT, **env})
+    return Job(command=SUITE_COMMAND, program={"runner.py": b""}, env={**DETERMINISTIC_ENVIRONMENT, **env})
 
 
 _NO_TESTS: Final = b"# The tests are kept in memory, where the solution does not find them.\n"
@@ -184,7 +184,7 @@ def sandboxed(job: SuiteJob, nonce: str) -> Job:
             "solution.py": job.solution.encode(),
             "test_solution.py": _NO_TESTS,
         },
-        env={**STEADY_ENVIRONMENT, **job.env},
+        env={**DETERMINISTIC_ENVIRONMENT, **job.env},
         stdin=f"{nonce}\n{job.tests}".encode(),
         limits=replace(job.limits, stream_kib=max(job.limits.stream_kib, _REPORT_KIB)),
     )

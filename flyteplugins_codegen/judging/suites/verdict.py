@@ -18,7 +18,7 @@ from typing import Any, Final, cast, get_args
 from flyteplugins_codegen.judging.causes import missing_module_cause, signal_name
 from flyteplugins_codegen.models.run import Cause, Outcome, SuiteOrigin, TestOutcome
 from flyteplugins_codegen.source.python import parse_python
-from flyteplugins_codegen.text import failure_text, shortened
+from flyteplugins_codegen.text import failure_text, shorten_middle
 
 # What the runner told of a suite, read from its marked lines: data to be judged, never yet a verdict.
 
@@ -319,7 +319,7 @@ def _status_disagrees(charge: Charge) -> Cause | None:
 
 
 def _with_lines(message: str, failure: Failure) -> str:
-    return shortened(f"{message}\n{failure.traceback}" if failure.traceback else message)
+    return shorten_middle(f"{message}\n{failure.traceback}" if failure.traceback else message)
 
 
 _JUDGES: Final[tuple[Callable[[Charge], Cause | None], ...]] = (

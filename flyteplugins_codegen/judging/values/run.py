@@ -16,7 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from flyteplugins_codegen.errors import RequestError, SandboxError
-from flyteplugins_codegen.judging.causes import STEADY_ENVIRONMENT, syntax_cause
+from flyteplugins_codegen.judging.causes import DETERMINISTIC_ENVIRONMENT, syntax_cause
 from flyteplugins_codegen.judging.values.inside import start
 from flyteplugins_codegen.judging.values.inside.plain_data import NotPlainError, Writer, write_call, write_text
 from flyteplugins_codegen.judging.values.inside.start import ARCHIVE
@@ -301,7 +301,7 @@ def sandboxed_in_turn(jobs: Sequence[ValuesJob], nonces: Sequence[str]) -> Job:
     return Job(
         command=COMMAND,
         program=values_program(),
-        env={**STEADY_ENVIRONMENT, **jobs[0].env},
+        env={**DETERMINISTIC_ENVIRONMENT, **jobs[0].env},
         stdin=b"".join(
             _job_text(job, nonce, left=len(jobs) - number)
             for number, (job, nonce) in enumerate(zip(jobs, nonces, strict=True), 1)

@@ -24,9 +24,9 @@ from flyteplugins_codegen.stages.context import extract_context
 from flyteplugins_codegen.stages.lineage import count_tests
 from flyteplugins_codegen.stages.privacy import masked_failures, masker_for
 from flyteplugins_codegen.stages.repair_context import without_texts_of_samples
-from flyteplugins_codegen.stages.sandboxes import Benches
+from flyteplugins_codegen.stages.sandboxes import Sandboxes
 from flyteplugins_codegen.stages.test import judge_attempt
-from flyteplugins_codegen.text import shortened
+from flyteplugins_codegen.text import shorten_middle
 
 _STREAM_CHARS: Final = 2_000
 _OUR_WORDS: Final = frozenset({"syntax_error", "timed_out", "out_of_memory", "output_limit"})
@@ -40,7 +40,7 @@ class Desk:
 
     run: Run
     samples: Mapping[str, Path]
-    benches: Benches | None = None
+    sandboxes: Sandboxes | None = None
 
 
 def candidate_of(session: AgentSession, plan: CodePlan | None = None, system_packages: Sequence[str] = ()) -> Candidate:
@@ -70,7 +70,9 @@ def run_scratch_tests(desk: Desk, session: AgentSession, path: str) -> str:
     run = desk.run.model_copy(update={"request": alone, "settings": settings})
     report = _masked(desk, candidate, _judge(desk, run, candidate, {}))
     printed = "\n".join(suite.output for suite in report.suites)
-    return f"{_told(report)}\n\nPrinted:\n{shortened(printed, _STREAM_CHARS)}" if printed.strip() else _told(report)
+    return (
+        f"{_told(report)}\n\nPrinted:\n{shorten_middle(printed, _STREAM_CHARS)}" if printed.strip() else _told(report)
+    )
 
 
 def run_on_sample(desk: Desk, session: AgentSession, values: Sequence[InputValue]) -> str:
@@ -113,7 +115,7 @@ def _judge(desk: Desk, run: Run, candidate: Candidate, samples: Mapping[str, Pat
     trial = Attempt(number=1, action="agent", reason="a trial of the agent's own", candidate=candidate)
     built = build_environment(run.model_copy(update={"attempts": (trial,)}))
     (attempt,) = built.attempts
-    return attempt.report or judge_attempt(built, attempt, samples, desk.benches)
+    return attempt.report or judge_attempt(built, attempt, samples, desk.sandboxes)
 
 
 def _masked(desk: Desk, candidate: Candidate, report: TestReport) -> TestReport:
@@ -171,7 +173,9 @@ def _run_text(desk: Desk, run: ScriptRun) -> str:
     if desk.run.settings.privacy == "profile":
         parts.append(f"What it printed and left: {_NOT_SHOWN}")
     parts += [
-        f"{name}:\n{shortened(text, _STREAM_CHARS)}" for name, text in _streams(printed, run.stderr, outputs) if text
+        f"{name}:\n{shorten_middle(text, _STREAM_CHARS)}"
+        for name, text in _streams(printed, run.stderr, outputs)
+        if text
     ]
     return "\n\n".join(parts)
 

@@ -37,7 +37,7 @@ from flyteplugins_codegen.stages.agentic.tools import (
     with_edit,
     with_file,
 )
-from flyteplugins_codegen.text import shortened
+from flyteplugins_codegen.text import shorten_middle
 
 _CALLS_A_TURN: Final = 16
 _MOST_PACKAGES: Final = 50
@@ -119,7 +119,7 @@ def _check_in_turn(number: int, reply: ModelReply, submitted: Candidate | None) 
 
 def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
     # Half a character, in an error that quotes a broken call, cannot be sent; a NUL not every server takes.
-    clean = shortened(text, _RESULT_CHARS).replace("\0", "\\0").encode(errors="replace").decode()
+    clean = shorten_middle(text, _RESULT_CHARS).replace("\0", "\\0").encode(errors="replace").decode()
     return ToolResult(call_id=call.id, content=clean, is_error=is_error)
 
 

@@ -29,7 +29,7 @@ from flyteplugins_codegen.stages.agentic.turns import Done, answered, take_turn
 from flyteplugins_codegen.stages.attempts import with_calls, with_next
 from flyteplugins_codegen.stages.draft import brief_of
 from flyteplugins_codegen.stages.privacy import without_keys
-from flyteplugins_codegen.stages.sandboxes import Benches
+from flyteplugins_codegen.stages.sandboxes import Sandboxes
 from flyteplugins_codegen.store import ContentStore
 from flyteplugins_codegen.telemetry import stage
 
@@ -127,8 +127,8 @@ async def work_as_agent(run: Run, samples: Mapping[str, Path], account: Account)
         ModelError: the model could not be reached; `calls` are those that were made.
         SandboxError, IndexUnavailableError: as the stages that judge a candidate.
     """
-    with stage("work as agent") as note, closing(Benches()) as benches:
-        desk = Desk(run, samples, benches)
+    with stage("work as agent") as note, closing(Sandboxes()) as sandboxes:
+        desk = Desk(run, samples, sandboxes)
         session = await asyncio.to_thread(_resumed, desk)
         calls: tuple[ModelCall, ...] = ()
         while True:

@@ -31,7 +31,7 @@ from flyteplugins_codegen.stages.candidates.choose import (
     is_trusted,
 )
 from flyteplugins_codegen.stages.lineage import base_attempt, best_attempt, lineage_of
-from flyteplugins_codegen.text import shortened
+from flyteplugins_codegen.text import shorten_middle
 
 _ANSWER_CHARS = 300
 _INPUT_CHARS = 600
@@ -62,14 +62,14 @@ def _speaker(group: Group, attempts: Sequence[Attempt]) -> Attempt:
 
 def _answers(groups: Sequence[Group], texts: Sequence[str]) -> tuple[Answer, ...]:
     told = zip(groups, texts, strict=False)  # the first few groups alone are told
-    return tuple(Answer(attempts=group.attempts, text=shortened(text, _ANSWER_CHARS)) for group, text in told)
+    return tuple(Answer(attempts=group.attempts, text=shorten_middle(text, _ANSWER_CHARS)) for group, text in told)
 
 
 def _told_input(request: Request, run: ScriptRun) -> str:
     if run.case == SAMPLES_CASE:
         return ", ".join(f"{sample.name}={sample.file_name}" for sample in request.samples) or "no inputs"
     example = request.examples[int(run.case.rpartition(" ")[2]) - 1]
-    return shortened(json.dumps(example.inputs, ensure_ascii=False), _INPUT_CHARS)
+    return shorten_middle(json.dumps(example.inputs, ensure_ascii=False), _INPUT_CHARS)
 
 
 def _told_outputs(name: str, values: Sequence[JsonValue]) -> list[str]:
@@ -100,7 +100,7 @@ def _on_test(
         return None
     texts = [_told_outcome(_outcome(report, name)) for report in reports]
     source = _source_of(speakers[0].candidate.tests or "", name)
-    return Disagreement(case=name, input=shortened(source, _INPUT_CHARS), answers=_answers(groups, texts))
+    return Disagreement(case=name, input=shorten_middle(source, _INPUT_CHARS), answers=_answers(groups, texts))
 
 
 def _outcome(report: TestReport, name: str) -> TestOutcome | None:

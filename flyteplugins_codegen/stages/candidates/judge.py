@@ -10,24 +10,24 @@ from pathlib import Path
 from flyteplugins_codegen.models.run import Attempt, Run
 from flyteplugins_codegen.stages.build import build_environment
 from flyteplugins_codegen.stages.lineage import pending_attempts
-from flyteplugins_codegen.stages.sandboxes import Benches
+from flyteplugins_codegen.stages.sandboxes import Sandboxes
 from flyteplugins_codegen.stages.test import run_tests
 
 _WORKERS = 2
 
 
-def judge_side_by_side(run: Run, samples: Mapping[str, Path], benches: Benches) -> Run:
+def judge_side_by_side(run: Run, samples: Mapping[str, Path], sandboxes: Sandboxes) -> Run:
     """Build and run every candidate that is not judged yet, two at a time, on these benches.
 
     Raises as `build_environment` and `run_tests`, once all others have ended: what they found is kept.
     """
     with ThreadPoolExecutor(_WORKERS) as pool:
-        judged = [pool.submit(copy_context().run, _judge, alone, samples, benches) for alone in distinct_pending(run)]
+        judged = [pool.submit(copy_context().run, _judge, alone, samples, sandboxes) for alone in distinct_pending(run)]
     return with_judged(run, [each.result() for each in judged])
 
 
-def _judge(run: Run, samples: Mapping[str, Path], benches: Benches) -> Run:
-    return run_tests(build_environment(run), samples, benches)
+def _judge(run: Run, samples: Mapping[str, Path], sandboxes: Sandboxes) -> Run:
+    return run_tests(build_environment(run), samples, sandboxes)
 
 
 def distinct_pending(run: Run) -> tuple[Run, ...]:

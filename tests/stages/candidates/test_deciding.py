@@ -13,7 +13,7 @@ from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Budget, ModelCall, Usage
 from flyteplugins_codegen.stages.candidates.explain import final_attempt
 from flyteplugins_codegen.stages.candidates.judge import distinct_pending, with_judged
-from flyteplugins_codegen.stages.loop import DropTests, Finish, FirstDraft, FreshDrafts, JudgeSideBySide, next_action
+from flyteplugins_codegen.stages.loop import DropTests, Finish, FirstDraft, JudgeSideBySide, Redraft, next_action
 
 CALL = ModelCall(purpose="solution", model="m", usage=Usage(input_tokens=900, output_tokens=100), cost_usd=0.5)
 
@@ -66,7 +66,7 @@ def test_as_many_first_candidates_are_asked_for_as_there_is_room_for(settings, c
 )
 def test_three_fresh_ones_follow_two_repairs_where_there_is_room_for_three_else_one(settings, count):
     action = next_action(run_of(*in_vain(), calls=4, **settings))
-    assert isinstance(action, FreshDrafts)
+    assert isinstance(action, Redraft)
     assert action.count == count
 
 
