@@ -76,6 +76,11 @@ def shorten_end(text: str, limit: int) -> str:
     return f"{text[:kept]}…(+{whole - kept} characters)"
 
 
+def short_repr(value: object, limit: int) -> str:
+    """A value as Python writes it, for a model or a person to read: its beginning where it is longer than `limit`."""
+    return shorten_end(repr(value), limit)
+
+
 def one_line(text: str) -> str:
     """The text without anything that breaks a line or cannot be seen."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)

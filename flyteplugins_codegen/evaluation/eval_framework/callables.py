@@ -17,16 +17,15 @@ from importlib import import_module
 from typing import Any, Final
 
 from flyteplugins_codegen.errors import DecodingError, EncodingError
-from flyteplugins_codegen.evaluation.eval_framework import inside
 from flyteplugins_codegen.evaluation.eval_framework.snippets import ExecutionResult
 from flyteplugins_codegen.moved import moved_name
 from flyteplugins_codegen.packages.install import install
 from flyteplugins_codegen.packages.resolve import resolve
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits
 from flyteplugins_codegen.sandbox.opening import open_sandbox
-from flyteplugins_codegen.sandbox.payload import module_path
 from flyteplugins_codegen.text import decoded
 
+_INSIDE: Final = Path(__file__).with_name("inside.py")  # not imported: inside, it finds its modules beside itself
 _LIMITS: Final = Limits(wall_s=60.0, memory_mib=512, stream_kib=16 << 10)
 _MAX_RESULT_BYTES: Final = 16 << 20
 _PACKAGES: Final = ("dill",)
@@ -83,7 +82,7 @@ class SandboxedCallable:
         told = json.dumps([base64.b64encode(self.pickled).decode(), list(texts)]).encode()
         job = Job(
             command=("python", "/app/unpickling.py"),
-            program={"unpickling.py": module_path(inside)},
+            program={"unpickling.py": _INSIDE},
             stdin=told,
             outputs=("result.json",),
             limits=_LIMITS,

@@ -16,7 +16,6 @@ from typing import Any, Final, TypeAlias
 
 from flyteplugins_codegen.errors import RequestError, SandboxError
 from flyteplugins_codegen.evaluation.json_lines import Record
-from flyteplugins_codegen.evaluation.problems import inside
 from flyteplugins_codegen.evaluation.problems.records import calls_of, number_of, task_id_of, text_of
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem
 from flyteplugins_codegen.judging.causes import DETERMINISTIC_ENVIRONMENT
@@ -30,6 +29,7 @@ from flyteplugins_codegen.store import ContentStore, digest
 
 # What canonical solutions give for the inputs of their problems: found out in the sandbox once, then kept.
 
+_INSIDE: Final = Path(__file__).with_name("inside.py")  # not imported: inside, it finds its modules beside itself
 _LIMITS: Final = Limits(wall_s=300, memory_mib=4096, output_mib=256, file_mib=256)
 _KIND: Final = "expected-values"
 _FORM: Final = 3
@@ -104,7 +104,7 @@ def _job(each: Reference) -> Job:
     first = plain_data.write_text([each.program, each.entry_point, each.presence])
     return Job(
         command=("python", f"{APP}/reference.py"),
-        program={"reference.py": module_path(inside), "plain_data.py": module_path(plain_data)},
+        program={"reference.py": _INSIDE, "plain_data.py": module_path(plain_data)},
         stdin=b"\n".join([first, *(_call(each, call) for call in each.calls)]),
         outputs=("values",),
         env=DETERMINISTIC_ENVIRONMENT,
