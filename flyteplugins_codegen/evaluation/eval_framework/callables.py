@@ -14,6 +14,7 @@ import pickletools
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 
 from flyteplugins_codegen.errors import DecodingError, EncodingError

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from flyteplugins_codegen.errors import RequestError, SandboxError
@@ -161,7 +162,7 @@ def _told(each: Reference, line: bytes) -> tuple[str, Any]:
 def _source(each: Reference, packed: _Packed) -> str:
     made = f"Cases({packed.text!r}, {each.rule!r}, {each.tolerance!r})"
     # The judge's own module. Imported by its name, it would pass for a package that the tests need.
-    return f"# `check` raises AssertionError.\nimport sys\ncheck = sys.modules['recorded'].{made}.check\n"
+    return f"# `check` raises AssertionError.\nimport sys\ncheck = sys.modules['compare'].{made}.check\n"
 
 
 # The inputs of MBPP+ as their problems mean them: JSON has no tuples, sets or complex numbers.

@@ -67,7 +67,7 @@ def test_a_wrong_value_is_found_while_a_later_call_takes_long(sandbox: Sandbox) 
     """The last of the cases that a check holds a solution against, and the end of its time, are not waited for."""
     solution = "import time\ndef f(x):\n    time.sleep(60 * (x == 5))\n    return x + x + (x == 3)\n"
     lines = b"\n".join(line for n in range(8) for line in (write_call([n], {}, str), write_value(2 * n, str)))
-    check = f"import sys\ncheck = sys.modules['recorded'].Cases({b64encode(compress(lines))!r}, 'close', 0.0).check\n"
+    check = f"import sys\ncheck = sys.modules['compare'].Cases({b64encode(compress(lines))!r}, 'close', 0.0).check\n"
     job = ValuesJob(solution=solution, entry_point="f", checks=CheckFunction(f"assert True\n{check}"), limits=LIMITS)
     report = run_values(sandbox, job)
     assert report.cause
