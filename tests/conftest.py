@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 from base_image import BaseImageError, base_image
 from suites import environment_with
 
 from flyteplugins_codegen.sandbox.contract import Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
+
+# A machine that does other things too is no failure of what is tested.
+hypothesis.settings.register_profile("unhurried", deadline=None)
+hypothesis.settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -125,7 +125,7 @@ def test_a_wrong_option_ends_in_one_line_and_the_logging_level_shows_where(pyfly
     pyflyte.environment["FLYTE_SDK_LOGGING_LEVEL"] = "10"
     told = text_of(pyflyte.run(*command))
     assert "Traceback (most recent call last)" in told
-    assert "in _converted" in told
+    assert "_converted" in told  # the frame, whose line may be broken before the name
 
 
 def test_a_request_in_a_file_is_run_and_its_solution_registered(pyflyte: Any, tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 # These set up a server, or files, of their own.
 RUN_ELSEWHERE = {
     "evaluation.md": "tests/evaluation/test_documentation.py",
-    "from-autogen.md": "tests/toolkit/test_from_autogen.py",
-    "from-eval-framework.md": "tests/evaluation/metric/test_documentation.py",
+    "from-autogen.md": "tests/autogen/test_from_autogen.py",
+    "from-eval-framework.md": "tests/evaluation/eval_framework/test_documentation.py",
 }
 PAGES = sorted(str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md"))
 BLOCK = re.compile(r"(?P<above>[^\n]*)\n\n?```(?P<language>\S*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)

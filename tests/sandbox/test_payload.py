@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from flyteplugins_codegen.sandbox import init
-from flyteplugins_codegen.sandbox.init import compact_source
+from flyteplugins_codegen.sandbox.payload import compact_source
 
 PROGRAM = '''"""What it is."""
 

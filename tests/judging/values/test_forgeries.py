@@ -29,8 +29,13 @@ EVERY_KIND = [CheckFunction(CHECK), AssertList(ASSERTS), Pairs(PAIRS)]
 
 
 @pytest.fixture(scope="module", params=ISOLATING)
-def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
-    with open_backend(request.param, image=lambda: request.getfixturevalue("container_image")) as opened:
+def backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def sandbox(backend: str, request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    with open_backend(backend, image=lambda: request.getfixturevalue("container_image")) as opened:
         yield opened
 
 
@@ -49,14 +54,23 @@ def judged(sandbox: Sandbox, solution: str, checks: Checks) -> str:
     return report.cause.kind if report.cause else "passed"
 
 
+# In a container the same program judges, at eight times the time: every tenth forgery shows that it does.
+TITLES = {kind: [*FORGERIES][:: 10 if kind == "container" else 1] for kind in ISOLATING}
+
+
 @pytest.fixture(scope="module")
-def reports(sandbox: Sandbox) -> Mapping[str, ValuesReport]:
-    jobs = [job(forgery.solution, CheckFunction(CHECK)) for forgery in FORGERIES.values()]
-    results = run_many(sandbox, jobs)
-    return {title: report for title, report in zip(FORGERIES, results, strict=True) if isinstance(report, ValuesReport)}
+def reports(sandbox: Sandbox, backend: str) -> Mapping[str, ValuesReport]:
+    titles = TITLES[backend]
+    results = run_many(sandbox, [job(FORGERIES[title].solution, CheckFunction(CHECK)) for title in titles])
+    return {title: report for title, report in zip(titles, results, strict=True) if isinstance(report, ValuesReport)}
 
 
-@pytest.mark.parametrize("title", FORGERIES)
+@pytest.mark.parametrize(
+    ("backend", "title"),
+    [(kind, title) for kind, titles in TITLES.items() for title in titles],
+    indirect=["backend"],
+    scope="module",
+)
 def test_a_forgery_is_judged_failed_and_says_why(reports: Mapping[str, ValuesReport], title: str) -> None:
     cause = reports[title].cause
     assert cause

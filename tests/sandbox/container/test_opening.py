@@ -251,7 +251,8 @@ def docker(working: Trial, tmp_path: Path) -> Iterator[Path]:
         return
     make_program(folder, "docker", f'DOCKER_HOST={socket} exec {program} "$@"')
     settings = tmp_path / "containers.conf"
-    settings.write_text(f'[engine]\nruntime = "{working.place.engine.runtime or "crun"}"\n')
+    runtime = working.place.engine.runtime  # None where podman's own works
+    settings.write_text(f'[engine]\nruntime = "{runtime}"\n' if runtime else "")
     service = [working.place.engine.program, "system", "service", "--time=0", socket]
     with subprocess.Popen(service, env=os.environ | {"CONTAINERS_CONF": str(settings)}) as process:
         wait_for(tmp_path / "podman.sock")

@@ -373,14 +373,14 @@ def words(folder: Path, file: str) -> list[str]:
 STEP_ASIDE = """
 import sys
 from pathlib import Path
-from flyteplugins_codegen.sandbox.kernel import delegation
+from flyteplugins_codegen.sandbox.kernel import cgroup_mounts
 from flyteplugins_codegen.sandbox.kernel.cgroup_mounts import Hierarchy
 mount, own, controller = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-delegation._WANTED = (controller,)
+cgroup_mounts._WANTED = (controller,)
 (own / "cgroup.procs").write_text("0")
-parent = delegation.find_parent(Hierarchy(2, mount, own, frozenset()))
-print(parent == own, delegation.passed_on(own) == {controller}, (own / "cgroup.procs").read_text() == "")
-again = delegation.find_parent(Hierarchy(2, mount, own, frozenset()))
+parent = cgroup_mounts.find_parent(Hierarchy(2, mount, own, frozenset()))
+print(parent == own, cgroup_mounts.passed_on(own) == {controller}, (own / "cgroup.procs").read_text() == "")
+again = cgroup_mounts.find_parent(Hierarchy(2, mount, own, frozenset()))
 print(again == own, len([path for path in own.iterdir() if path.is_dir()]))
 """
 

@@ -121,7 +121,10 @@ LEFT = {
         "signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.pthread_sigmask(0, {signal.SIGTERM})",
         "print('LEAK' * (signal.getsignal(15) != signal.SIG_DFL or bool(signal.pthread_sigmask(0, ()))))",
     ),
-    "a nice value": ("os.nice(5)", "print('LEAK' * (os.getpriority(os.PRIO_PROCESS, 0) > 0))"),
+    "a nice value": (
+        "os.nice(5)",
+        f"print('LEAK' * (os.getpriority(os.PRIO_PROCESS, 0) > {os.getpriority(os.PRIO_PROCESS, 0)}))",
+    ),
     "a working directory": ("os.chdir('/')", "print('LEAK' * (os.getcwd() != '/app'))"),
     "a mask for new files": ("os.umask(0o077)", "print('LEAK' * (os.umask(0) != 0o022))"),
 }
