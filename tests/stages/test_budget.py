@@ -14,7 +14,7 @@ from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import DEFAULT_BUDGET, Budget, ModelCall, Price, Spending, Usage
-from flyteplugins_codegen.stages.draft import open_account
+from flyteplugins_codegen.stages.model_calls import open_account
 
 PROMPT = "Count the rows of the table."
 PRICES = {"m": Price(input_usd=1.0, output_usd=10.0, cached_usd=0.1)}

@@ -40,8 +40,8 @@ from flyteplugins_codegen.stages.loop import (
     Repair,
     RunTests,
     StrengthenTests,
+    describe_cause,
     next_action,
-    told_cause,
 )
 
 PLAN = CodePlan(description="d", approach="a")
@@ -175,7 +175,7 @@ SYSTEM_NEEDS = {
 @pytest.mark.parametrize(("message", "package"), SYSTEM_NEEDS.items())
 def test_an_absent_library_or_command_costs_no_call(message, package):
     run = with_last(drafted(fresh()), environment=LOCK, report=failed("exception", "", message))
-    assert next_action(run) == AddSystemPackages(packages=(package,), reason=told_cause(run.attempts[-1]))
+    assert next_action(run) == AddSystemPackages(packages=(package,), reason=describe_cause(run.attempts[-1]))
 
 
 def test_a_module_that_is_missing_though_its_package_is_installed_goes_to_the_model():

@@ -18,9 +18,9 @@ from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.portable.validator import UncheckedError, UnreadableError, check_table, describe
 from flyteplugins_codegen.stages.attempts import with_changed
 from flyteplugins_codegen.stages.context import extract_context, infer_schemas, with_schemas
-from flyteplugins_codegen.stages.draft import open_account
 from flyteplugins_codegen.stages.drive import drive_on
 from flyteplugins_codegen.stages.loop import Driven
+from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.stages.privacy import shown_profiles
 from flyteplugins_codegen.stages.refresh.decide import Regenerate, RepairEarlier, matters_in
 from flyteplugins_codegen.stages.test import judge_attempt

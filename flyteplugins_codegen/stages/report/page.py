@@ -27,7 +27,7 @@ from flyteplugins_codegen.stages.report.job import (
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-class Told(Value):
+class ReportContent(Value):
     """What a page is made of.
 
     A run, the number of the attempt that stands for it, `error` where it failed; where not, its `image` and its task in
@@ -48,7 +48,7 @@ class Told(Value):
         return next((attempt for attempt in self.run.attempts if attempt.number == self.chosen), None)
 
 
-def render_page(told: Told) -> str:
+def render_page(told: ReportContent) -> str:
     """The whole page as text. It holds no script, and asks for nothing."""
     name = fitting(told.run.settings.name, 200)
     return render_document(name, _head(told, name), _sections(told))
@@ -78,14 +78,14 @@ def as_frame(page: str) -> str:
     return f'<iframe title="Report" sandbox srcdoc="{escape(page, quote=True)}" style="{style}"></iframe>'
 
 
-def _head(told: Told, name: str) -> str:
+def _head(told: ReportContent, name: str) -> str:
     verdict = badge("passed", "good") if told.error is None else badge("failed", "bad")
     reason = f'<p class="error">{fitting(told.error, 2_000)}</p>' if told.error is not None else ""
     tiles = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _tiles(told))
     return f'<header><h1>{name} {verdict}</h1>{reason}<dl class="tiles">{tiles}</dl></header>'
 
 
-def _tiles(told: Told) -> Iterator[tuple[str, str]]:
+def _tiles(told: ReportContent) -> Iterator[tuple[str, str]]:
     run, chosen = told.run, told.attempt
     passed, expected = count_tests(chosen.report if chosen else None)
     yield "attempts", str(len(run.attempts))
@@ -102,7 +102,7 @@ def _tiles(told: Told) -> Iterator[tuple[str, str]]:
     yield "model time", seconds(sum(call.wall_s for call in run.calls if not call.is_reused))
 
 
-def _sections(told: Told) -> Iterator[tuple[str, str]]:
+def _sections(told: ReportContent) -> Iterator[tuple[str, str]]:
     run, chosen = told.run, told.attempt
     yield "Request", render_job(run)
     yield "Data", render_data(run)

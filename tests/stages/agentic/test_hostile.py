@@ -16,8 +16,8 @@ from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import AgentSession, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import ToolCall
-from flyteplugins_codegen.stages.agentic.running import Desk
-from flyteplugins_codegen.stages.agentic.tools import TOOLS, ToolError, read_call, with_edit, with_file
+from flyteplugins_codegen.stages.agentic.running import AgentWorkspace
+from flyteplugins_codegen.stages.agentic.tools import TOOLS, ToolError, parse_call, with_edit, with_file
 from flyteplugins_codegen.stages.agentic.turns import take_turn
 
 NAMES = [
@@ -41,7 +41,7 @@ NAMES = [
     "$(id)",
     "\ud800",
 ]
-DESK = Desk(Run(settings=Settings(model="openai/m", backend="agent"), request=Request(prompt="p")), {})
+WORKSPACE = AgentWorkspace(Run(settings=Settings(model="openai/m", backend="agent"), request=Request(prompt="p")), {})
 
 
 def took(*calls: tuple[str, object], session: AgentSession | None = None, **reply: object) -> AgentSession:
@@ -51,7 +51,7 @@ def took(*calls: tuple[str, object], session: AgentSession | None = None, **repl
         for number, (name, given) in enumerate(calls)
     )
     start = session or AgentSession(messages=())
-    return take_turn(DESK, start, ModelReply(text="", tool_calls=made, **reply)).session
+    return take_turn(WORKSPACE, start, ModelReply(text="", tool_calls=made, **reply)).session
 
 
 def told(session: AgentSession) -> list[tuple[bool, str]]:
@@ -172,7 +172,7 @@ def test_what_is_read_back_is_bounded():
 
 
 def test_arguments_read_with_raw_line_breaks_as_models_write_them():
-    asked = read_call(ToolCall(id="1", name="write", arguments='{"path": "a.py", "content": "x = 1\ny = 2"}'))
+    asked = parse_call(ToolCall(id="1", name="write", arguments='{"path": "a.py", "content": "x = 1\ny = 2"}'))
     assert asked.content == "x = 1\ny = 2"
 
 

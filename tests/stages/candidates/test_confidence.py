@@ -12,7 +12,7 @@ from judged import NAMES, attempt, crashed, judged, ran, suite
 from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.stages.candidates.explain import Voices, confidence_in
+from flyteplugins_codegen.stages.candidates.explain import Votes, confidence_in
 
 
 def confidence(*attempts: Attempt, of: int = 1, dropped: tuple[DroppedTest, ...] = (), **settings: Any) -> float | None:
@@ -94,13 +94,13 @@ def test_tests_of_which_some_were_dropped_are_no_voice_and_its_rivals_are_compar
 
 @given(st.integers(0, 1000), st.integers(0, 1000))
 def test_a_confidence_is_between_nothing_and_certainty_and_grows_with_those_who_agree(agreeing, dissenting):
-    told = Voices(agreeing=agreeing, dissenting=dissenting).confidence
+    told = Votes(agreeing=agreeing, dissenting=dissenting).confidence
     if told is None:
         assert agreeing == dissenting == 0
     else:
         assert 0 < told < 1
         more, less = (
-            Voices(agreeing=agreeing + 1, dissenting=dissenting),
-            Voices(agreeing=agreeing, dissenting=dissenting + 1),
+            Votes(agreeing=agreeing + 1, dissenting=dissenting),
+            Votes(agreeing=agreeing, dissenting=dissenting + 1),
         )
         assert less.confidence < told < more.confidence

@@ -18,7 +18,7 @@ from storied_run import told_run
 from flyteplugins_codegen.models.data import ColumnProfile
 from flyteplugins_codegen.models.run import Attempt, Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
 from flyteplugins_codegen.stages.report.data import histogram
-from flyteplugins_codegen.stages.report.page import Told, as_frame, render_page
+from flyteplugins_codegen.stages.report.page import ReportContent, as_frame, render_page
 
 BREAKER = (
     "</script></style><script>console.error('ran')</script><img src=x onerror=\"console.error('ran')\">'\" onload=x "
@@ -61,7 +61,7 @@ def test_no_text_of_a_run_is_markup_whatever_field_it_stands_in(number: int) -> 
         planted.append(place)
         return f"#{len(planted)}#{BREAKER}"
 
-    markup = Markup(render_page(plant(Told, write, number).model_copy(update={"chosen": 1})))
+    markup = Markup(render_page(plant(ReportContent, write, number).model_copy(update={"chosen": 1})))
     assert [tag for tag in markup.tags if not TAGS.fullmatch(tag)] == []
     assert [name for name in markup.attributes if not ATTRIBUTES.fullmatch(name)] == []
     assert [name for name in markup.classes if not re.fullmatch(r"[a-z ]*", name)] == []
