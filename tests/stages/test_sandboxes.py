@@ -56,7 +56,7 @@ def test_sandboxes_opened_ahead_are_ready_for_a_candidate_without_packages(
 def test_workers_have_what_the_first_candidate_imports(sandboxes: RunSandboxes) -> None:
     candidate = CANDIDATE.model_copy(update={"solution": CodeSolution(code="import humanize\n")})
     asking = Job(command=("python", "/app/ask.py"), program={"ask.py": b"import sys; print('humanize' in sys.modules)"})
-    first, second = (sandboxes.for_candidate(RUN, each, resolve(("humanize",))) for each in (candidate, CANDIDATE))
+    first, second = (sandboxes.for_candidate(RUN, item, resolve(("humanize",))) for item in (candidate, CANDIDATE))
     ran = [sandbox.run(asking).stdout for sandbox in (first.scripts, first.suites, second.scripts)]
     assert ran == [b"False\n", b"True\n", b"True\n"]
 

@@ -60,7 +60,7 @@ def can_be_compared(one: TestReport, other: TestReport) -> bool:
     )
 
 
-def passed_tests(report: TestReport) -> tuple[str, ...]:
+def passed_generated_tests(report: TestReport) -> tuple[str, ...]:
     """The generated tests that passed. A suite that failed as a whole has none."""
     return tuple(
         test.name
@@ -71,9 +71,9 @@ def passed_tests(report: TestReport) -> tuple[str, ...]:
     )
 
 
-def failed_tests(report: TestReport) -> tuple[str, ...]:
+def failed_generated_tests(report: TestReport) -> tuple[str, ...]:
     """The generated tests that did not pass. A suite that failed as a whole is listed by the kind of its cause."""
-    passed = set(passed_tests(report))
+    passed = set(passed_generated_tests(report))
     names = [name for suite in _generated(report) for name in suite.expected if name not in passed]
     kinds = [suite.cause.kind for suite in _generated(report) if suite.cause is not None]
     return tuple(names) or tuple(kinds)
@@ -127,14 +127,16 @@ def score(size: int, passed: int) -> float:
 def does_same(one: Attempt, other: Attempt) -> bool:
     """Whether two attempts have the same outputs and, if they have the same tests, pass the same ones."""
     first, second = _report(one), _report(other)
-    if one.candidate.tests == other.candidate.tests and set(passed_tests(first)) != set(passed_tests(second)):
+    if one.candidate.tests == other.candidate.tests and set(passed_generated_tests(first)) != set(
+        passed_generated_tests(second)
+    ):
         return False
     return same_outputs(first, second)
 
 
 def _group(members: Sequence[Attempt]) -> Group:
     report = _report(members[0])
-    passed, failed = passed_tests(report), failed_tests(report)
+    passed, failed = passed_generated_tests(report), failed_generated_tests(report)
     numbers = tuple(sorted(attempt.number for attempt in members))
     return Group(attempts=numbers, passed=passed, failed=failed, score=score(len(members), len(passed)))
 

@@ -40,15 +40,12 @@ _TOO_LONG: Final = "<p>Too long to be shown here; <code>result.json</code> has i
 
 def render_checks(report: TestReport, room: Room) -> str:
     """Every case and test that ran for one candidate, how it ended and how long it took, as far as there is room."""
-    parts = [_build_failure(report, room), _runs(report.runs, room)]
+    parts = [log(report.build_cause.message, room.chars)] if report.build_cause else []
+    parts.append(_runs(report.runs, room))
     parts += [_suite(suite, room) for suite in report.suites]
     if report.isolation:
         parts.append(folded("Isolation", f'<p class="muted">{fitting(", ".join(report.isolation), 2_000)}</p>'))
     return "".join(parts)
-
-
-def _build_failure(report: TestReport, room: Room) -> str:
-    return log(report.build_cause.message, room.chars) if report.build_cause else ""
 
 
 def _runs(runs: tuple[ScriptRun, ...], room: Room) -> str:
@@ -192,15 +189,11 @@ def render_timeline(attempts: Sequence[Attempt], chosen: Attempt | None) -> str:
     by_number = {attempt.number: attempt for attempt in attempts}
     made_at_once = Counter(attempt.round_number for attempt in attempts)
     most_chars = _ALL_STEPS_CHARS // len(attempts)
-    steps = (
-        _step(
-            attempt,
-            _made(attempt, made_at_once[attempt.round_number])
-            + _done(attempt, by_number.get(attempt.parent or 0), most_chars),
-            is_open=attempt is chosen,
-        )
-        for attempt in attempts
-    )
+    steps = []
+    for attempt in attempts:
+        body = _origin(attempt, made_at_once[attempt.round_number])
+        body += _outcome(attempt, by_number.get(attempt.parent or 0), most_chars)
+        steps.append(_step(attempt, body, is_open=attempt is chosen))
     return f'<ol class="timeline">{"".join(steps)}</ol>'
 
 
@@ -208,12 +201,12 @@ def _step(attempt: Attempt, body: str, *, is_open: bool) -> str:
     kind = _kind(attempt)
     head = (
         f'<span class="number">{attempt.number}</span><b>{text(_words(attempt.action))}</b> '
-        f"{badge(_ended(attempt), kind)} {_first_line(attempt)}"
+        f"{badge(_verdict(attempt), kind)} {_first_line(attempt)}"
     )
     return f'<li class="{kind}">{folded(head, body, is_open=is_open)}</li>'
 
 
-def _made(attempt: Attempt, at_once: int) -> str:
+def _origin(attempt: Attempt, at_once: int) -> str:
     return facts(
         (
             ("Why", fitting(attempt.reason, 600)),
@@ -227,28 +220,25 @@ def _made(attempt: Attempt, at_once: int) -> str:
     )
 
 
-def _files(old: Candidate, new: Candidate) -> list[tuple[str, str, str]]:
-    """The name, the old text and the new text of each file."""
-    return [
-        ("solution.py", old.solution.code, new.solution.code),
-        ("test_solution.py", old.tests or "", new.tests or ""),
-    ]
+def _file_changes(old: Candidate, new: Candidate) -> list[FileChange]:
+    solution = ("solution.py", old.solution.code, new.solution.code)
+    return changes([solution, ("test_solution.py", old.tests or "", new.tests or "")])
 
 
-def _done(attempt: Attempt, parent: Attempt | None, most_chars: int) -> str:
+def _outcome(attempt: Attempt, parent: Attempt | None, most_chars: int) -> str:
     """What changed and what ran, in the largest room in which it fits."""
-    changed = changes(_files(parent.candidate, attempt.candidate)) if parent else []
-    bodies = (_changed(attempt, changed, room) + _ran(attempt, room) for room in _ROOMS)
+    changed = _file_changes(parent.candidate, attempt.candidate) if parent else []
+    bodies = (_code_change(attempt, changed, room) + _checks(attempt, room) for room in _ROOMS)
     return next((body for body in bodies if len(body) <= most_chars), _TOO_LONG)
 
 
-def _changed(attempt: Attempt, changed: Sequence[FileChange], room: Room) -> str:
+def _code_change(attempt: Attempt, changed: Sequence[FileChange], room: Room) -> str:
     if changed:
         return "".join(render_change(change, 4 * room.chars) for change in changed)
     return "" if attempt.parent else folded("Its code", plain_code(attempt.candidate.solution.code, 4 * room.chars))
 
 
-def _ran(attempt: Attempt, room: Room) -> str:
+def _checks(attempt: Attempt, room: Room) -> str:
     return render_checks(attempt.report, room) if attempt.report else ""
 
 
@@ -258,7 +248,7 @@ def _kind(attempt: Attempt) -> str:
     return "good" if attempt.report.passed else "bad"
 
 
-def _ended(attempt: Attempt) -> str:
+def _verdict(attempt: Attempt) -> str:
     if attempt.report is None:
         return "not judged"
     if attempt.unusable:
