@@ -1,1 +1,1 @@
-"""The stages of a generation, one module each. A stage takes values and returns new ones; `loop` decides what is next."""
+"""The stages of a generation, one module each. A stage takes values and returns new ones; `loop` says what is next."""
