@@ -452,7 +452,7 @@ class CodeGenEvalResult(Value):
     def _page(self) -> str:
         from flyteplugins_codegen.solution.folder import task_variable
         from flyteplugins_codegen.stages.candidates.explain import final_attempt
-        from flyteplugins_codegen.stages.report.page import Told, render_page
+        from flyteplugins_codegen.stages.report.page import ReportContent, render_page
 
         run = Run(
             settings=self.settings,
@@ -467,7 +467,7 @@ class CodeGenEvalResult(Value):
         task_name = task_variable(self.settings.name) if self.success else None
         chosen = final_attempt(run)
         return render_page(
-            Told(
+            ReportContent(
                 run=run,
                 chosen=chosen.number if chosen else None,
                 error=self.error,

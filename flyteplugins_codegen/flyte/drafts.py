@@ -17,7 +17,6 @@ from flyteplugins_codegen.solution.flytekit import runs_locally
 from flyteplugins_codegen.stages.draft import (
     SolutionDraft,
     TestsDraft,
-    open_account,
     requested_redraft,
     try_solution,
     write_anew,
@@ -26,6 +25,7 @@ from flyteplugins_codegen.stages.draft import (
     write_tests,
 )
 from flyteplugins_codegen.stages.loop import first_drafts
+from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.store import ContentStore, digest, remembered
 from flyteplugins_codegen.sync import run_blocking
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.solution.flytekit import runs_locally
-from flyteplugins_codegen.stages.sandboxes import Sandboxes
+from flyteplugins_codegen.stages.sandboxes import RunSandboxes
 from flyteplugins_codegen.stages.strength import judge_and_measure, measure_strength
 from flyteplugins_codegen.stages.test import run_tests
 from flyteplugins_codegen.sync import run_blocking
@@ -22,7 +22,7 @@ from flyteplugins_codegen.sync import run_blocking
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    sandboxes: Sandboxes | None = None
+    sandboxes: RunSandboxes | None = None
     measures_strength: bool = True
 
 
@@ -36,7 +36,7 @@ def shared_sandboxes() -> Iterator[None]:
     if not runs_locally() or _PLACE.get(_OWN).sandboxes is not None:
         yield
         return
-    with closing(Sandboxes()) as sandboxes, _placed(_Place(sandboxes=sandboxes)):
+    with closing(RunSandboxes()) as sandboxes, _placed(_Place(sandboxes=sandboxes)):
         yield
 
 
@@ -50,7 +50,7 @@ def without_strength() -> Iterator[None]:
 def preparing_for(run: Run) -> Callable[[], None]:
     """What begins, when it is called, to make the shared sandboxes ready; nothing where each task has its own."""
     sandboxes = _PLACE.get(_OWN).sandboxes
-    return (lambda: sandboxes.foresee(run)) if sandboxes else lambda: None
+    return (lambda: sandboxes.open_ahead(run)) if sandboxes else lambda: None
 
 
 def judge(run: Run, samples: Mapping[str, Path]) -> Run:

@@ -25,7 +25,8 @@ from flyteplugins_codegen.stages import strength
 from flyteplugins_codegen.stages import strength as stronger_tests
 from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.candidates.judge import distinct_pending
-from flyteplugins_codegen.stages.draft import SolutionDraft, open_account
+from flyteplugins_codegen.stages.draft import SolutionDraft
+from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.sync import run_blocking
 
 _AT_ONCE = 4

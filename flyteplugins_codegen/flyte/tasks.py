@@ -36,8 +36,9 @@ from flyteplugins_codegen.stages import repair as repairing
 from flyteplugins_codegen.stages.agentic import work
 from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.context import with_schemas
-from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft, open_account
+from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
 from flyteplugins_codegen.stages.loop import BuildEnvironment, Driven, Finish, RunTests, next_action
+from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.stages.report.page import as_frame, render_document
 from flyteplugins_codegen.store import cache_dir, digest
 from flyteplugins_codegen.sync import run_blocking

@@ -1,1 +1,1 @@
-"""What happens, one file per stage, in the order of the picture in the design: value in, value out."""
+"""The stages of a generation, one module each. A stage takes values and returns new ones; `loop` says what is next."""

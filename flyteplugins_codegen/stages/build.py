@@ -1,4 +1,4 @@
-"""Stage `build_environment`: what the next candidate needs, resolved to exact distributions and installed."""
+"""Stage `build_environment`: the packages of the next candidate, resolved to exact distributions and installed."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from flyteplugins_codegen.stages.lineage import pending_attempt
 from flyteplugins_codegen.telemetry import stage
 
 
-def build_environment(run: Run, tell_image: Callable[[BuiltImage], object] | None = None) -> Run:
-    """Resolve the candidate's packages and third-party imports, and install them beside the test runner's own.
+def build_environment(run: Run, on_image: Callable[[BuiltImage], object] | None = None) -> Run:
+    """Resolve the candidate's packages and third-party imports, and install them and the test runner's packages.
 
-    A package that is unknown, forbidden or in conflict fails the candidate, and is told in its report. `tell_image`
-    hears of the environment's image where that is built here.
+    A package that is unknown, forbidden or in conflict fails the candidate; its report has the cause. `on_image` is
+    called with the environment's image, if the settings ask to build it here.
 
     Raises:
         IndexUnavailableError: the index, the disk or uv failed; the candidate is not to blame.
-        ImageBuildError: so did the builder of its image, where that is built here.
+        ImageBuildError: the image could not be built; the candidate is not to blame.
+        SettingsError: a package in the agent's `base_packages` is not available.
     """
     attempt = pending_attempt(run)
     if attempt is None:
@@ -38,24 +39,24 @@ def build_environment(run: Run, tell_image: Callable[[BuiltImage], object] | Non
             install_for_tests(lock)
             image = _try_image(run, lock)
         except PackageError as error:
-            _blame_settings(run, error)
+            _check_base_packages(run, error)
             note.detail = f"no such environment: {error.package or 'conflict'}"
             cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
             return with_changed(run, attempt.number, report=TestReport(build_cause=cause), cause=cause)
-        if image is not None and tell_image is not None:
-            tell_image(image)
-        note.detail = _told(lock)
+        if image is not None and on_image is not None:
+            on_image(image)
+        note.detail = _lock_text(lock)
         return with_changed(run, attempt.number, environment=lock)
 
 
-def _blame_settings(run: Run, error: PackageError) -> None:
-    """No candidate can mend what the agent's own settings ask for. Raises SettingsError where that is to blame."""
+def _check_base_packages(run: Run, error: PackageError) -> None:
+    """Raise SettingsError if the agent's own settings asked for the package: no candidate can change that."""
     if error.package and error.package in run.settings.base_packages:
         raise SettingsError(f"base_packages: {error}") from error
 
 
 def _try_image(run: Run, lock: EnvironmentLock) -> BuiltImage | None:
-    """The environment's image where that is asked for. Raises PackageError for what only an image can tell."""
+    """The environment's image, if the settings ask for it. Raises PackageError for packages that fail only in it."""
     config = run.settings.image_config
     is_asked_for = config is not None and config.build_while_generating
     return build_environment_image(run.settings, lock) if is_asked_for else None
@@ -66,20 +67,20 @@ def _resolved(run: Run, attempt: Attempt) -> EnvironmentLock:
     try:
         imported = third_party_names(solution.code)
     except SyntaxError:
-        # Told by the stage that runs it; the packages that the reply names are all there is to know.
+        # `run_tests` reports the error; only the packages that the reply names are known.
         imported = ()
     wanted = requirements_of(imported, solution.packages, run.settings.base_packages)
     return resolve_packages(run.settings, wanted, solution.system_packages)
 
 
 def resolve_packages(settings: Settings, wanted: Iterable[str], system_packages: Iterable[str] = ()) -> EnvironmentLock:
-    """The environment with these packages, for the Python that the settings ask for. Raises as `resolve`."""
+    """Lock an environment with these packages, for the Python version in the settings. Raises as `resolve`."""
     image = settings.image_config
     return resolve(wanted, system_packages=system_packages, python=image.python_version if image is not None else None)
 
 
 def install_for_tests(lock: EnvironmentLock) -> tuple[InstalledEnvironment, InstalledEnvironment]:
-    """The solution's environment and the test runner's, both made at once where they are not there yet.
+    """Install the solution's environment and the test runner's at the same time; return both.
 
     Raises PackageError, IndexUnavailableError.
     """
@@ -88,7 +89,7 @@ def install_for_tests(lock: EnvironmentLock) -> tuple[InstalledEnvironment, Inst
         return install(lock), runner.result()
 
 
-def _told(lock: EnvironmentLock) -> str:
-    told = ", ".join(lock.packages) if lock.packages else "standard library only"
+def _lock_text(lock: EnvironmentLock) -> str:
+    packages = ", ".join(lock.packages) if lock.packages else "standard library only"
     absent = missing_system_packages(lock)
-    return f"{told}; in the image only: {', '.join(absent)}" if absent else told
+    return f"{packages}; in the image only: {', '.join(absent)}" if absent else packages

@@ -1,13 +1,15 @@
-"""Generated tests that are certainly wrong, found without asking anybody.
+"""What a failed attempt's report proves without asking a model.
 
-A test is held against what is right by definition only where the candidate satisfies all of that: its examples, the
-user's tests, the run on the samples. What of a test's text cannot be read with certainty is no reason to drop it.
+Which packages are missing, whether a failure came back, which part is to blame, and which generated tests are certainly
+wrong. A test is compared with the user's checks only if the candidate passes all of them: its examples, the user's
+tests, the run on the samples. Tests whose code cannot be read with certainty are kept.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from packaging.utils import canonicalize_name
@@ -29,26 +31,38 @@ from flyteplugins_codegen.source.tests import (
 )
 from flyteplugins_codegen.stages.lineage import lineage_of
 
-# Causes of a failure that are certain: what is missing is named by the failure itself, and no model is asked.
+# pandas and others raise an ImportError with these words, which names no module.
+_OPTIONAL_DEPENDENCY: Final = re.compile(r"Missing optional dependency '([A-Za-z0-9_.\-]+)'")
+_PINNED: Final = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)
+_SOURCE_LINE: Final = re.compile(r"^(?:\s|(?:test_)?solution\.py:\d+:)")
+_LINE_NUMBER: Final = re.compile(r"\bline \d+|\.py:\d+")
+_FLAWS_OF_TESTS: Final = ("broken_tests", "nothing_ran")
+_FEWEST_WITNESSES: Final = 2
+_UNSETTLED: Final = "meant to fail for mutants, it fails for a solution that had passed all else; no repair settled it"
 
-# pandas and others ask for an engine in these words, by an ImportError that names no module.
-_OPTIONAL_DEPENDENCY = re.compile(r"Missing optional dependency '([A-Za-z0-9_.\-]+)'")
-_PINNED = re.compile(r"^([A-Za-z0-9._-]+)==", re.MULTILINE)
+# --- missing packages ---
 
 
 def missing_packages(attempt: Attempt) -> tuple[str, ...]:
-    """The distributions whose absence explains a failure, where they are not installed already."""
+    """The distributions whose absence explains a failure, without those that are installed."""
     causes = attempt.report.causes if attempt.report else ()
     modules = [cause.subject for cause in causes if cause.kind == "missing_module" and cause.is_certain]
     for cause in causes:
         modules += _OPTIONAL_DEPENDENCY.findall(cause.message)
-    wanted = {distribution_for(module) for module in modules if _is_told(module)}
+    wanted = {distribution_for(module) for module in modules if _names_a_distribution(module)}
     return tuple(sorted(wanted - _installed(attempt)))
 
 
-def _is_told(module: str) -> bool:
-    """Of `google.protobuf` Python says at first that `google` is missing, which is somebody else's distribution."""
+def _names_a_distribution(module: str) -> bool:
+    # For `google.protobuf`, Python first reports `google` as missing, which is another project's distribution.
     return bool(module) and module != "solution" and not is_shared_name(module)
+
+
+def _installed(attempt: Attempt) -> set[str]:
+    """The names of all distributions in the attempt's environment, dependencies included."""
+    if attempt.environment is None:
+        return set()
+    return {canonicalize_name(name) for name in _PINNED.findall(attempt.environment.requirements)}
 
 
 def needed_system_packages(attempt: Attempt) -> tuple[str, ...]:
@@ -57,60 +71,51 @@ def needed_system_packages(attempt: Attempt) -> tuple[str, ...]:
     return tuple(sorted({package for cause in causes for package in system_packages_for(cause.message)}))
 
 
-def _installed(attempt: Attempt) -> set[str]:
-    """The names of all distributions that the attempt ran with, those that came with others included."""
-    if attempt.environment is None:
-        return set()
-    return {canonicalize_name(name) for name in _PINNED.findall(attempt.environment.requirements)}
-
-
-# What a failure is known by when it comes back: the same causes by the same words, wherever the lines moved.
-
-_SOURCE_LINE: Final = re.compile(r"^(?:\s|(?:test_)?solution\.py:\d+:)")
-_LINE_NUMBER: Final = re.compile(r"\bline \d+|\.py:\d+")
+# --- whether a failure came back ---
 
 
 def signature_of(report: TestReport | None) -> tuple[str, ...]:
-    """Each cause by kind, subject and words, then each test that did not pass; empty for a report that passed."""
+    """Each cause by kind, subject and message, then each failed test; empty for a report that passed.
+
+    Two reports of the same failure have the same signature, even if lines of code moved.
+    """
     if report is None:
         return ()
-    causes = [f"{cause.kind} {cause.subject} {_words(cause.message)}" for cause in report.causes]
+    causes = [f"{cause.kind} {cause.subject} {_without_code_lines(cause.message)}" for cause in report.causes]
     return (*causes, *(outcome_signature(test) for test in failed_tests(report)))
 
 
-def failed_tests(report: TestReport) -> tuple[TestOutcome, ...]:
-    """The tests of all suites that did not pass."""
-    return tuple(test for suite in report.suites for test in suite.tests if test.outcome in {"failed", "error"})
-
-
 def outcome_signature(test: TestOutcome) -> str:
-    """A failed test by its name and by what it found."""
-    return f"{test.name} {_words(test.message)}"
+    """A failed test by its name and its message."""
+    return f"{test.name} {_without_code_lines(test.message)}"
 
 
-def _words(message: str) -> str:
-    """The message without lines of code and their numbers, which every change of the code moves."""
+def _without_code_lines(message: str) -> str:
+    """The message without lines of code and line numbers, which change with every edit."""
     lines = [line.strip() for line in message.splitlines() if not _SOURCE_LINE.match(line)]
     return _LINE_NUMBER.sub("", "\n".join(lines))
 
 
-# Where a repair is told to look: a failure that comes back after one side was changed is looked for on the other.
+def failed_tests(report: TestReport) -> tuple[TestOutcome, ...]:
+    """The tests of all suites that failed or ended with an error."""
+    return tuple(test for suite in report.suites for test in suite.tests if test.outcome in {"failed", "error"})
 
-_FLAWS_OF_TESTS: Final = ("broken_tests", "nothing_ran")
+
+# --- which part is to blame ---
 
 
 class Suspicion(NamedTuple):
-    """What is to blame and why; None where that is for the model to find."""
+    """The part that is to blame, and why; None if the model must find it."""
 
     blame: Blame | None = None
     reason: str = ""
 
 
 def suspect(run: Run, attempt: Attempt) -> Suspicion:
-    """Where the next repair of a failed attempt is to look.
+    """Where the next repair of a failed attempt should look.
 
-    The user's examples and tests, and the run on the samples, are right by definition: where one of them failed, the
-    generated tests are never to blame.
+    The user's examples and tests, and the run on the samples, are right by definition: if one of them failed, the
+    generated tests are not to blame. A failure that came back after one part was changed is looked for in the other.
     """
     failed = failed_beyond_blame(attempt.report)
     if failed:
@@ -126,7 +131,7 @@ def suspect(run: Run, attempt: Attempt) -> Suspicion:
 
 
 def failed_beyond_blame(report: TestReport | None) -> str:
-    """The first that failed of what is right by definition; "" where none did."""
+    """The first failed check that is right by definition; "" if none failed."""
     if report is None:
         return ""
     failed = [run.case for run in report.runs if run.cause is not None]
@@ -137,14 +142,14 @@ def failed_beyond_blame(report: TestReport | None) -> str:
 
 
 def flaw_of_tests(report: TestReport | None) -> str:
-    """Why the generated tests fail for every solution: no Python, no test, nothing asserted; "" where they do not."""
+    """Why the generated tests fail for every solution: no Python, no test, no assertion; "" if they do not."""
     causes = (suite.cause for suite in report.suites if suite.origin == "generated") if report else ()
-    found = (cause.told for cause in causes if cause and cause.is_certain and cause.kind in _FLAWS_OF_TESTS)
-    return next(found, "")
+    flaws = (cause.told for cause in causes if cause and cause.is_certain and cause.kind in _FLAWS_OF_TESTS)
+    return next(flaws, "")
 
 
 def _repair_in_vain(lineage: tuple[Attempt, ...]) -> Attempt | None:
-    """The last repair of a lineage, where what fails now had failed before it in the same words."""
+    """The last repair of a lineage, if the failure after it is the same as one before it."""
     now = signature_of(lineage[-1].report)
     for position in range(len(lineage) - 1, 0, -1):
         if lineage[position].action == "repair" and not lineage[position].unusable:
@@ -153,28 +158,41 @@ def _repair_in_vain(lineage: tuple[Attempt, ...]) -> Attempt | None:
     return None
 
 
-_FEWEST_WITNESSES: Final = 2
+# --- generated tests that are certainly wrong ---
 
 
 def contradicting_tests(run: Run, attempt: Attempt) -> tuple[DroppedTest, ...]:
     """The failed tests that contradict an example, the declared interface, or the majority of candidates.
 
-    None where nothing would be left that can judge: then the tests are for a repair to mend.
+    Empty if no remaining test could judge: then a repair has to change the tests.
     """
     failed = _failed_functions(attempt)
-    found = [(name, reason) for name, test in failed.items() if (reason := _why_wrong(run, attempt, test))]
-    return droppable(run, attempt, (DroppedTest(name=name, reason=why, attempt=attempt.number) for name, why in found))
+    wrong = [(name, reason) for name, test in failed.items() if (reason := _why_wrong(run, attempt, test))]
+    return droppable(run, attempt, (DroppedTest(name=name, reason=why, attempt=attempt.number) for name, why in wrong))
 
 
 def droppable(run: Run, attempt: Attempt, tests: Iterable[DroppedTest]) -> tuple[DroppedTest, ...]:
-    """Those of the tests that the source shows, so that they can be taken out; none where nothing could judge then."""
-    declared = {function.name for function in _functions_of(attempt)}
+    """Those of the tests that the source declares, so that they can be removed; empty if nothing could judge then."""
+    declared = {function.name for function in declared_functions(attempt.candidate.tests)}
     dropped = tuple(test for test in tests if test.name in declared)
     return dropped if dropped and _can_judge_without(run, attempt, dropped) else ()
 
 
+def declared_functions(tests: str | None) -> tuple[DeclaredFunction, ...]:
+    """The test functions of a suite; empty for source that is not valid Python."""
+    try:
+        return find_test_functions(tests or "")
+    except SyntaxError:
+        return ()
+
+
+def _can_judge_without(run: Run, attempt: Attempt, dropped: tuple[DroppedTest, ...]) -> bool:
+    remaining = without_tests(attempt.candidate.tests or "", [test.name for test in dropped])
+    return bool(run.request.examples or run.request.tests) or asserts_something(remaining)
+
+
 def _failed_functions(attempt: Attempt) -> dict[str, TestOutcome]:
-    """The generated test functions that failed, by name, where all that is right by definition holds."""
+    """The failed generated test functions by name; empty unless every check that is right by definition passed."""
     report = attempt.report
     if report is None or report.build_cause or not report.runs or failed_beyond_blame(report):
         return {}
@@ -183,14 +201,9 @@ def _failed_functions(attempt: Attempt) -> dict[str, TestOutcome]:
     return {function_of(test.name): test for test in reversed(tests)}
 
 
-def _can_judge_without(run: Run, attempt: Attempt, dropped: tuple[DroppedTest, ...]) -> bool:
-    left = without_tests(attempt.candidate.tests or "", [test.name for test in dropped])
-    return bool(run.request.examples or run.request.tests) or asserts_something(left)
-
-
 def _why_wrong(run: Run, attempt: Attempt, test: TestOutcome) -> str:
-    """Why the test is wrong, "" where that is not certain."""
-    function = _declared(attempt, test)
+    """Why the test is wrong; "" if that is not certain."""
+    function = _declaration(attempt, test)
     if function is None:
         return ""
     reasons = (
@@ -201,19 +214,13 @@ def _why_wrong(run: Run, attempt: Attempt, test: TestOutcome) -> str:
     return next(filter(None, reasons), "")
 
 
-def _declared(attempt: Attempt, test: TestOutcome) -> DeclaredFunction | None:
-    return next((each for each in _functions_of(attempt) if each.name == function_of(test.name)), None)
-
-
-def _functions_of(attempt: Attempt) -> tuple[DeclaredFunction, ...]:
-    try:
-        return find_test_functions(attempt.candidate.tests or "")
-    except SyntaxError:
-        return ()
+def _declaration(attempt: Attempt, test: TestOutcome) -> DeclaredFunction | None:
+    functions = declared_functions(attempt.candidate.tests)
+    return next((function for function in functions if function.name == function_of(test.name)), None)
 
 
 def _against_interface(request: Request, function: DeclaredFunction, test: TestOutcome) -> str:
-    """It fails for an output or an option that nobody declared."""
+    """The test failed because of an output or an option that is not declared."""
     call = read_call(function.node)
     for name in call.outputs - set(request.outputs):
         if f"'/var/outputs/{name}" in test.message and "No such file" in test.message:
@@ -225,18 +232,18 @@ def _against_interface(request: Request, function: DeclaredFunction, test: TestO
 
 
 def _against_example(request: Request, function: DeclaredFunction, test: TestOutcome) -> str:
-    """It expects other outputs for the very inputs of an example, which the candidate satisfies."""
+    """The test expects other outputs for exactly the inputs of an example, which the candidate passes."""
     call = read_call(function.node)
     if not test.message.startswith("assert ") or not call.is_single or not call.outputs:
         return ""
     for number, example in enumerate(request.examples, 1):
-        if call.outputs <= set(example.outputs) and _is_of_inputs(call, request, example.inputs):
+        if call.outputs <= set(example.outputs) and _has_inputs(call, request, example.inputs):
             return f"it expects something else of the inputs of example {number}, which holds"
     return ""
 
 
-def _is_of_inputs(call: ScriptCall, request: Request, inputs: Mapping[str, JsonValue]) -> bool:
-    """Whether the call can only be one with these inputs: each option's text is known, each file's content is there."""
+def _has_inputs(call: ScriptCall, request: Request, inputs: Mapping[str, JsonValue]) -> bool:
+    """Whether the call certainly has these inputs: the text of every option, and the content of every file."""
     if not set(inputs) == set(request.inputs) == call.options:
         return False
     kinds = request.inputs
@@ -248,26 +255,56 @@ def _is_of_inputs(call: ScriptCall, request: Request, inputs: Mapping[str, JsonV
 
 
 def _against_majority(run: Run, attempt: Attempt, test: TestOutcome) -> str:
-    """More than half of all independent candidates, and at least two, fail it in the same words."""
-    drafts = [each for each in run.attempts if each.parent is None]
-    found, text = outcome_signature(test), _text_of(attempt, test)
-    newest = {lineage_of(run, each)[0].number: each for each in run.attempts}
+    """More than half of all independent candidates, and at least two, fail the test with the same message."""
+    drafts = [other for other in run.attempts if other.parent is None]
+    signature, source = outcome_signature(test), _source_of(attempt, test)
+    newest = {lineage_of(run, other)[0].number: other for other in run.attempts}
     agreeing = {
-        each.candidate.solution.code
-        for each in newest.values()
-        if _text_of(each, test) == text and _finding(each, test) == found
+        other.candidate.solution.code
+        for other in newest.values()
+        if _source_of(other, test) == source and _signature_in(other, test) == signature
     }
     if len(agreeing) < _FEWEST_WITNESSES or 2 * len(agreeing) <= len(drafts):
         return ""
     return f"{len(agreeing)} of {len(drafts)} independent candidates contradict it alike, and do all else right"
 
 
-def _text_of(attempt: Attempt, test: TestOutcome) -> str:
-    function = _declared(attempt, test)
+def _source_of(attempt: Attempt, test: TestOutcome) -> str:
+    function = _declaration(attempt, test)
     return source_of(attempt.candidate.tests or "", function) if function else ""
 
 
-def _finding(attempt: Attempt, test: TestOutcome) -> str | None:
-    """How the same test failed for another attempt; None where it did not, or where more than tests failed."""
+def _signature_in(attempt: Attempt, test: TestOutcome) -> str | None:
+    """How the same test failed for another attempt; None if it passed, or if more than generated tests failed."""
     other = _failed_functions(attempt).get(function_of(test.name))
     return outcome_signature(other) if other else None
+
+
+# --- added tests that no repair could satisfy ---
+
+
+class UnsettledTests(NamedTuple):
+    """Added tests that no repair could satisfy, and the number of the attempt to go back to without them."""
+
+    attempt: int
+    tests: tuple[DroppedTest, ...]
+
+
+def unsettled_tests(run: Run, base: Attempt) -> UnsettledTests | None:
+    """The tests added by `strengthen_tests` that fail for the code which had passed before; None if there are none.
+
+    If that code failed in another way than by single tests, all added tests are listed.
+    """
+    lineage = lineage_of(run, base)
+    passed = next((before for before, after in pairwise(lineage) if after.action == "strengthen_tests"), None)
+    if passed is None:
+        return None
+    code = passed.candidate.solution.code
+    judged = next(attempt for attempt in reversed(lineage) if attempt.candidate.solution.code == code)
+    old_names = {function.name for function in declared_functions(passed.candidate.tests)}
+    added = [function.name for function in declared_functions(judged.candidate.tests) if function.name not in old_names]
+    failed = {function_of(test.name) for test in failed_tests(judged.report or TestReport())}
+    wrong = [name for name in added if name in failed] or added
+    tests = tuple(DroppedTest(name=name, reason=_UNSETTLED, attempt=judged.number) for name in wrong)
+    back = passed if len(wrong) == len(added) else judged
+    return UnsettledTests(attempt=back.number, tests=tests) if tests else None

@@ -1,4 +1,4 @@
-"""The whole way in one process: the same stages and the same decisions as the Flyte workflow takes."""
+"""A whole run in one process, by the same stages and the same decisions as the Flyte workflow."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Final, TypeAlias
 from flyteplugins_codegen.llm.budget import Account
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.spending import ModelCall
-from flyteplugins_codegen.stages.agentic.work import Worked, work_as_agent
-from flyteplugins_codegen.stages.attempts import settle_certainties
+from flyteplugins_codegen.stages.agentic.work import work_as_agent
+from flyteplugins_codegen.stages.attempts import StageResult, settle_certainties
 from flyteplugins_codegen.stages.build import build_environment
 from flyteplugins_codegen.stages.candidates.judge import judge_side_by_side
 from flyteplugins_codegen.stages.context import extract_context, with_schemas
-from flyteplugins_codegen.stages.draft import Drafted, draft_anew, open_account, with_drafts, write_drafts
+from flyteplugins_codegen.stages.draft import draft_anew, with_drafts, write_drafts
 from flyteplugins_codegen.stages.loop import (
     Action,
     BuildEnvironment,
@@ -31,39 +31,14 @@ from flyteplugins_codegen.stages.loop import (
     StrengthenTests,
     WorkAsAgent,
 )
+from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.stages.prepare import check_sandbox
-from flyteplugins_codegen.stages.repair import Repaired, repair
-from flyteplugins_codegen.stages.sandboxes import Sandboxes
-from flyteplugins_codegen.stages.strength import Strengthened, judge_and_measure, measure_strength, strengthen_tests
+from flyteplugins_codegen.stages.repair import repair
+from flyteplugins_codegen.stages.sandboxes import RunSandboxes
+from flyteplugins_codegen.stages.strength import judge_and_measure, measure_strength, strengthen_tests
 
-
-async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
-    """Take the run from its request to its end.
-
-    Raises:
-        CodegenError: what no candidate is to blame for: a model, the package index or the sandbox failed. What was
-            paid for by then is kept, and the same call takes up where this one stopped.
-    """
-    with closing(Sandboxes()) as sandboxes:
-        account = open_account(run, on_call=lambda: sandboxes.foresee(run))
-        context, _ = await asyncio.gather(
-            asyncio.to_thread(extract_context, run.settings, run.request, samples),
-            asyncio.to_thread(check_sandbox, run.settings.sandbox),
-        )
-        schemed = await with_schemas(run.model_copy(update={"context": context}), samples, account)
-        return await _drive_on(schemed.run, _Means(samples, account, sandboxes), schemed.calls)
-
-
-async def drive_on(
-    run: Run, samples: Mapping[str, Path], account: Account, calls: tuple[ModelCall, ...] = ()
-) -> Driven:
-    """Take the run from where it stands to its end; `calls` are those so far, with messages. Raises as `drive`."""
-    with closing(Sandboxes()) as sandboxes:
-        return await _drive_on(run, _Means(samples, account, sandboxes), calls)
-
-
-_Trying: TypeAlias = Callable[[Run, Mapping[str, Path], Account], Awaitable[Repaired | Drafted | Strengthened | Worked]]
-_TRIES: Final[dict[type[Action], _Trying]] = {
+_AskingStage: TypeAlias = Callable[[Run, Mapping[str, Path], Account], Awaitable[StageResult]]
+_ASKING_STAGES: Final[dict[type[Action], _AskingStage]] = {
     Repair: repair,
     Redraft: draft_anew,
     StrengthenTests: strengthen_tests,
@@ -72,37 +47,63 @@ _TRIES: Final[dict[type[Action], _Trying]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Means:
-    """What the steps of one run share."""
+class _RunResources:
+    """What all steps of one run share."""
 
     samples: Mapping[str, Path]
     account: Account
-    sandboxes: Sandboxes
+    sandboxes: RunSandboxes
 
 
-async def _drive_on(run: Run, means: _Means, calls: tuple[ModelCall, ...]) -> Driven:
+async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
+    """Drive a run from its request to its end.
+
+    Raises:
+        CodegenError: a failure that is not the fault of a candidate: the model, the package index or the sandbox.
+            Replies that were paid for are stored, and the same call resumes from there.
+    """
+    with closing(RunSandboxes()) as sandboxes:
+        account = open_account(run, on_call=lambda: sandboxes.open_ahead(run))
+        context, _ = await asyncio.gather(
+            asyncio.to_thread(extract_context, run.settings, run.request, samples),
+            asyncio.to_thread(check_sandbox, run.settings.sandbox),
+        )
+        result = await with_schemas(run.model_copy(update={"context": context}), samples, account)
+        return await _drive_on(result.run, _RunResources(samples, account, sandboxes), result.calls)
+
+
+async def drive_on(
+    run: Run, samples: Mapping[str, Path], account: Account, calls: tuple[ModelCall, ...] = ()
+) -> Driven:
+    """Drive a run from its present state to its end. `calls` are the calls so far, with messages. Raises as `drive`."""
+    with closing(RunSandboxes()) as sandboxes:
+        return await _drive_on(run, _RunResources(samples, account, sandboxes), calls)
+
+
+async def _drive_on(run: Run, resources: _RunResources, calls: tuple[ModelCall, ...]) -> Driven:
     run, action = settle_certainties(run)
     while not isinstance(action, Finish):
-        run, made = await _step(run, action, means)
-        calls += made
+        run, new_calls = await _step(run, action, resources)
+        calls += new_calls
         run, action = settle_certainties(run)
     return Driven(run=run, finish=action, calls=calls)
 
 
-async def _step(run: Run, action: Action, means: _Means) -> tuple[Run, tuple[ModelCall, ...]]:
-    """The run after one action, and the calls that it took, with their messages."""
+async def _step(run: Run, action: Action, resources: _RunResources) -> tuple[Run, tuple[ModelCall, ...]]:
+    """Carry out one action; return the run after it, and its calls with their messages."""
+    samples, account, sandboxes = resources.samples, resources.account, resources.sandboxes
     match action:
         case FirstDraft():
-            drafts = await write_drafts(run, means.account, action.count)
+            drafts = await write_drafts(run, account, action.count)
             return with_drafts(run, drafts), drafts.calls
         case Repair() | Redraft() | StrengthenTests() | WorkAsAgent():
-            tried = await _TRIES[type(action)](run, means.samples, means.account)
-            return tried.run, tried.calls
+            result = await _ASKING_STAGES[type(action)](run, samples, account)
+            return result.run, result.calls
         case JudgeSideBySide():
-            return await asyncio.to_thread(judge_side_by_side, run, means.samples, means.sandboxes), ()
+            return await asyncio.to_thread(judge_side_by_side, run, samples, sandboxes), ()
         case MeasureStrength():
-            return await asyncio.to_thread(measure_strength, run, means.sandboxes), ()
+            return await asyncio.to_thread(measure_strength, run, sandboxes), ()
         case BuildEnvironment():
             return await asyncio.to_thread(build_environment, run), ()
         case _:
-            return await judge_and_measure(run, means.samples, means.sandboxes), ()
+            return await judge_and_measure(run, samples, sandboxes), ()

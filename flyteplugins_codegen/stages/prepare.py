@@ -1,4 +1,4 @@
-"""From what a caller passes to a request that is checked, complete and told by content alone."""
+"""The arguments of `generate()` checked and made a request that is complete: samples are known by their content."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from flyteplugins_codegen.store import cache_dir
 
 
 class Job(Value):
-    """A request with the places of its sample files on this machine."""
+    """A request, and the paths of its sample files on this machine."""
 
     request: Request
     samples: dict[str, Path]
 
 
 class JobArguments(Value):
-    """The arguments of `generate()` as the caller gave them, unchecked, and whether tests will be generated."""
+    """The unchecked arguments of `generate()`, and whether tests will be generated."""
 
     prompt: str
     schema_text: str | None = None
@@ -46,12 +46,12 @@ class JobArguments(Value):
 
 
 def prepare_job(arguments: JobArguments) -> Job:
-    """Check everything that can be checked before anything is spent.
+    """Check all arguments before any model call, and make them a job.
 
     Raises:
-        RequestError: an empty prompt, tests that do not parse, a request by which no solution could be judged.
-        InterfaceError: a name or type that is not possible, an input declared twice, an example out of step.
-        SampleError: a sample that is missing, empty or of no supported kind.
+        RequestError: the prompt is empty, the tests do not parse, or nothing could judge a solution.
+        InterfaceError: a name or type is invalid, an input is declared twice, or an example does not fit.
+        SampleError: a sample is missing, empty or of an unsupported kind.
     """
     if not arguments.prompt.strip():
         raise RequestError("the prompt is empty; describe the job in words")
@@ -80,9 +80,9 @@ def prepare_job(arguments: JobArguments) -> Job:
 
 @functools.cache
 def check_sandbox(kind: SandboxKind) -> None:
-    """Open and close such a sandbox, so that a machine without one is told before anything is spent.
+    """Open and close a sandbox of this kind, so that a machine without one fails before any model call.
 
-    Once a process: one that worked is taken to work still. Raises SandboxUnavailableError.
+    Checked once in a process. Raises SandboxUnavailableError.
     """
     with open_sandbox(kind):
         pass
@@ -108,18 +108,18 @@ def _sample_path(name: str, value: Any) -> Path:
         )
     if isinstance(value, str) and "://" in value:
         raise SampleError(f"sample {name!r}: {value!r} is no path on this machine; pass FlyteFile({value!r})")
-    # A FlyteFile is a path-like that downloads itself when it is asked for its path.
+    # A FlyteFile is path-like; `os.fspath` downloads it.
     return Path(os.fspath(value)).expanduser().absolute()
 
 
 def _schemas(
-    given: Mapping[str, Any], inputs: Mapping[str, TypeName], outputs: Mapping[str, TypeName]
+    schemas: Mapping[str, Any], inputs: Mapping[str, TypeName], outputs: Mapping[str, TypeName]
 ) -> dict[str, TableSchema]:
     files = [name for name, kind in (*inputs.items(), *outputs.items()) if kind in {"file", "directory"}]
-    for name in given:
+    for name in schemas:
         if name not in files:
             raise InterfaceError(f"schemas: {name!r} is no file; files are {', '.join(files) or 'none'}")
-    return {name: read_schema(name, schema) for name, schema in given.items()}
+    return {name: read_schema(name, schema) for name, schema in schemas.items()}
 
 
 def _all_inputs(samples: Sequence[Sample], declared: Mapping[str, Any]) -> dict[str, TypeName]:
@@ -141,9 +141,9 @@ def _check_tests(tests: str | None) -> None:
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
         text = (getattr(error, "text", None) or "").strip()
-        where = f"line {line}: {text!r}" if line else "the text"
+        location = f"line {line}: {text!r}" if line else "the text"
         message = getattr(error, "msg", str(error))
-        raise RequestError(f"tests: {message} at {where}; pass the source of a pytest module") from error
+        raise RequestError(f"tests: {message} at {location}; pass the source of a pytest module") from error
     if not declared_tests(tests):
         raise RequestError(
             f"tests: no test is declared in {tests[:80]!r}, no function named test_*; pass the source of a pytest "

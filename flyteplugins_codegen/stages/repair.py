@@ -1,4 +1,8 @@
-"""Stage `repair`: one call that finds the cause and changes the candidate; whether it helped is found by running."""
+"""Stage `repair`: one model call that finds the cause of a failure and changes the candidate.
+
+A reply is applied whole or not at all, and never against a check that is right by definition. Whether it helped is
+found by running the changed candidate.
+"""
 
 from __future__ import annotations
 
@@ -13,123 +17,29 @@ from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyErr
 from flyteplugins_codegen.llm.budget import Account
 from flyteplugins_codegen.llm.prompts import describe_lineage, repair_messages
 from flyteplugins_codegen.llm.replies import RepairReply
-from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.job import Candidate, CodeSolution
 from flyteplugins_codegen.models.run import Attempt, Blame, DroppedTest, Run, TestReport
-from flyteplugins_codegen.models.spending import Message, ModelCall
+from flyteplugins_codegen.models.spending import Message
 from flyteplugins_codegen.source.edits import apply_edits
 from flyteplugins_codegen.source.extraction.blocks import unfence
-from flyteplugins_codegen.source.tests import find_test_functions
-from flyteplugins_codegen.stages.attempts import with_calls, with_next, with_unusable
-from flyteplugins_codegen.stages.diagnosis import failed_beyond_blame, flaw_of_tests
-from flyteplugins_codegen.stages.draft import Question, ask_within, brief_of
+from flyteplugins_codegen.stages.attempts import StageResult, with_calls, with_next, with_unusable
+from flyteplugins_codegen.stages.diagnosis import declared_functions, failed_beyond_blame, flaw_of_tests
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of
 from flyteplugins_codegen.stages.loop import Repair, next_action
+from flyteplugins_codegen.stages.model_calls import Question, ask_within, brief_of
 from flyteplugins_codegen.stages.privacy import without_keys
-from flyteplugins_codegen.stages.repair_context import masked_attempts, shown_tests, smallest_failures
+from flyteplugins_codegen.stages.repair_context import masked_lineage, shown_tests, smallest_failures
 from flyteplugins_codegen.telemetry import stage
-
-# A repair's reply applied to a candidate: whole or not at all, and never against what is right by definition.
-
-
-def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
-    """The attempt's candidate with the reply's change, whole. Nothing need change where only the data did.
-
-    Raises ValueError where an edit does not apply or nothing changes.
-    """
-    candidate = attempt.candidate
-    code, tests = candidate.solution.code, candidate.tests
-    edits = [(edit.search, edit.replace) for edit in reply.edits]
-    of_tests = edits if reply.error_type == "test_error" else []
-    if tests is not None:  # where none were asked for, none are taken: nothing would run them
-        tests = _changed(tests, reply.test_code, of_tests)
-    solution = CodeSolution(
-        language=candidate.solution.language,
-        code=_changed(code, reply.code, [] if of_tests else edits),
-        packages=_repaired_names(attempt, candidate.solution.packages, reply.packages),
-        system_packages=_repaired_names(attempt, candidate.solution.system_packages, reply.system_packages),
-    )
-    repaired = candidate.model_copy(update={"solution": solution, "tests": tests})
-    if repaired == candidate and not _only_drifted(attempt):
-        raise ValueError("the reply changes nothing: give edits, code, test_code or packages")
-    failed = failed_beyond_blame(attempt.report)
-    if failed and changed_part(candidate, repaired) == "tests":
-        raise ValueError(f"{failed} failed, which is right by definition: change solution.py, not the generated tests")
-    flawed = flaw_of_tests(attempt.report)
-    if flawed and not failed and repaired.tests == candidate.tests:
-        raise ValueError(f"whatever solution.py does, {flawed}: give test_code, or edits with error_type test_error")
-    return repaired
-
-
-def _only_drifted(attempt: Attempt) -> bool:
-    return attempt.cause is not None and attempt.cause.kind == "data_drift"
-
-
-def changed_part(before: Candidate, after: Candidate) -> Blame:
-    """What a repair took to be wrong, by what it changed: the solution where it changed that among others."""
-    if before.solution.code != after.solution.code:
-        return "solution"
-    return "tests" if before.tests != after.tests else "environment"
-
-
-def tests_left_out(before: Candidate, after: Candidate) -> tuple[str, ...]:
-    """The test functions that a change took away; none of tests that are not Python."""
-    kept = _test_names(after.tests)
-    return tuple(name for name in _test_names(before.tests) if name not in kept)
-
-
-def _test_names(tests: str | None) -> tuple[str, ...]:
-    try:
-        return tuple(function.name for function in find_test_functions(tests or ""))
-    except SyntaxError:
-        return ()
-
-
-def _changed(text: str, whole: str | None, edits: list[tuple[str, str]]) -> str:
-    if whole and whole.strip():
-        return unfence(whole)
-    return apply_edits(text, edits) if edits else text
-
-
-def _repaired_names(attempt: Attempt, have: tuple[str, ...], wanted: list[str]) -> tuple[str, ...]:
-    """The packages as the reply has them: a name that it gives replaces the same one, and what was to blame goes.
-
-    Where packages conflict no single one is to blame: then those that the reply gives take the place of all.
-    """
-    cause = attempt.cause
-    unavailable = cause is not None and cause.kind == "package_unavailable"
-    if cause is not None and unavailable and not cause.subject and wanted:
-        return tuple(dict.fromkeys(wanted))
-    gone = {_name(package) for package in wanted}
-    if cause is not None and unavailable:
-        gone.add(_name(cause.subject))
-    return (*(package for package in have if _name(package) not in gone), *dict.fromkeys(wanted))
-
-
-def _name(requirement: str) -> str:
-    """The normalised name of a requirement; what is none stands for itself."""
-    try:
-        return canonicalize_name(Requirement(requirement).name)
-    except InvalidRequirement:
-        return requirement.strip()
-
 
 _FILES = {"solution": "solution.py", "tests": "test_solution.py", "environment": "the packages"}
 
 
-class Repaired(Value):
-    """The run with the repair as its next attempt, in vain or not, or stopped; and the calls with their messages."""
+async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> StageResult:
+    """Ask the model once for a repair; return the run with the changed candidate as its next attempt.
 
-    run: Run
-    calls: tuple[ModelCall, ...]
-
-
-async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> Repaired:
-    """Ask once, and apply the change whole or not at all.
-
-    A reply that cannot be used is asked for once more; where that one cannot either, this was a repair in vain. The run
-    is stopped where the budget does not allow a call. What failed may quote the samples, which are searched for what
-    the model must not see.
+    An unusable reply is asked for once more; if the second is unusable too, the attempt has no change. The run is
+    stopped if the budget does not allow a call. Failures may quote the samples, so private values of `samples` are
+    masked in them.
 
     Raises:
         ModelError: the model could not be reached; see its subclasses.
@@ -150,25 +60,23 @@ async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> Rep
         except BudgetSpentError as error:
             note.detail = str(error)
             stopped = with_calls(run, error.calls).model_copy(update={"stopped": str(error)})
-            return Repaired(run=stopped, calls=error.calls)
+            return StageResult(run=stopped, calls=error.calls)
         except ReplyError as error:
             note.detail = f"no usable repair: {error}"
-            in_vain = with_unusable(with_calls(run, error.calls), "repair", action.reason, [str(error)])
-            return Repaired(run=in_vain, calls=error.calls)
+            unchanged = with_unusable(with_calls(run, error.calls), "repair", action.reason, [str(error)])
+            return StageResult(run=unchanged, calls=error.calls)
         note.detail = answer.value.cause.partition("\n")[0][:160]
-        made = with_calls(run, answer.calls)
-        return Repaired(run=_with_repair(made, last, action, answer.value), calls=answer.calls)
+        repaired = _with_repair(with_calls(run, answer.calls), last, action, answer.value)
+        return StageResult(run=repaired, calls=answer.calls)
 
 
-def _check(run: Run, last: Attempt, reply: RepairReply) -> None:
-    """Raises ValueError for a reply that cannot be applied, or that replaces tests which it was not shown."""
-    repaired = apply_repair(last, reply)
-    shown = last.candidate.model_copy(update={"tests": _shown_tests(run, last)})
-    lost = set(tests_left_out(last.candidate, shown)) & set(tests_left_out(last.candidate, repaired))
-    if lost:
-        raise ValueError(
-            f"test_code leaves out tests that were not shown ({', '.join(sorted(lost))}); give edits instead"
-        )
+def _messages(run: Run, last: Attempt, action: Repair, samples: Mapping[str, Path]) -> tuple[Message, ...]:
+    candidate = last.candidate
+    smallest = smallest_failures(last.report or TestReport(), run.request, candidate.tests)
+    hint = f"{_FILES[action.blame]}: {action.blame_reason}." if action.blame else ""
+    failure = describe_lineage(masked_lineage(run, lineage_of(run, last), samples), smallest, hint)
+    brief = brief_of(run.settings, run.request, run.context)
+    return without_keys(repair_messages(brief, candidate, failure, _shown_tests(run, last)), run.request)
 
 
 def _shown_tests(run: Run, last: Attempt) -> str | None:
@@ -176,21 +84,29 @@ def _shown_tests(run: Run, last: Attempt) -> str | None:
     return shown_tests(tests, smallest_failures(last.report or TestReport(), run.request, tests)) if tests else None
 
 
-def _messages(run: Run, last: Attempt, action: Repair, samples: Mapping[str, Path]) -> tuple[Message, ...]:
-    candidate = last.candidate
-    smallest = smallest_failures(last.report or TestReport(), run.request, candidate.tests)
-    look = f"{_FILES[action.blame]}: {action.blame_reason}." if action.blame else ""
-    failure = describe_lineage(masked_attempts(run, lineage_of(run, last), samples), smallest, look)
-    brief = brief_of(run.settings, run.request, run.context)
-    return without_keys(repair_messages(brief, candidate, failure, _shown_tests(run, last)), run.request)
+def _check(run: Run, last: Attempt, reply: RepairReply) -> None:
+    """Raise ValueError for a reply that cannot be applied, or that replaces tests which were not shown."""
+    repaired = apply_repair(last, reply)
+    shown = last.candidate.model_copy(update={"tests": _shown_tests(run, last)})
+    lost = set(_removed_tests(last.candidate, shown)) & set(_removed_tests(last.candidate, repaired))
+    if lost:
+        raise ValueError(
+            f"test_code leaves out tests that were not shown ({', '.join(sorted(lost))}); give edits instead"
+        )
+
+
+def _removed_tests(before: Candidate, after: Candidate) -> tuple[str, ...]:
+    """The names of test functions that a change removed; empty for tests that are not valid Python."""
+    kept = {function.name for function in declared_functions(after.tests)}
+    return tuple(function.name for function in declared_functions(before.tests) if function.name not in kept)
 
 
 def _with_repair(run: Run, last: Attempt, action: Repair, reply: RepairReply) -> Run:
-    """The run with the change as its next attempt; tests that it leaves out are told as dropped."""
+    """The run with the change as its next attempt. Tests that it removes are listed as dropped."""
     candidate = apply_repair(last, reply)
     dropped = [
         DroppedTest(name=name, reason=f"left out by a repair: {reply.cause}", attempt=last.number)
-        for name in tests_left_out(last.candidate, candidate)
+        for name in _removed_tests(last.candidate, candidate)
     ]
     return with_next(
         run.model_copy(update={"dropped_tests": (*run.dropped_tests, *dropped)}),
@@ -198,6 +114,78 @@ def _with_repair(run: Run, last: Attempt, action: Repair, reply: RepairReply) ->
         reply.cause,
         candidate,
         parent=last.number,
-        blame=changed_part(last.candidate, candidate),
+        blame=_changed_part(last.candidate, candidate),
         blame_reason=action.blame_reason or "found by the model",
     )
+
+
+# --- applying a reply ---
+
+
+def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
+    """Apply the whole reply to the attempt's candidate. Only after drift of the data may it change nothing.
+
+    Raises ValueError if an edit does not apply, if nothing changes, or if the change is in the wrong part.
+    """
+    candidate = attempt.candidate
+    code, tests = candidate.solution.code, candidate.tests
+    edits = [(edit.search, edit.replace) for edit in reply.edits]
+    test_edits = edits if reply.error_type == "test_error" else []
+    if tests is not None:  # without tests before, tests in the reply are ignored: nothing would run them
+        tests = _changed_text(tests, reply.test_code, test_edits)
+    solution = CodeSolution(
+        language=candidate.solution.language,
+        code=_changed_text(code, reply.code, [] if test_edits else edits),
+        packages=_repaired_packages(attempt, candidate.solution.packages, reply.packages),
+        system_packages=_repaired_packages(attempt, candidate.solution.system_packages, reply.system_packages),
+    )
+    repaired = candidate.model_copy(update={"solution": solution, "tests": tests})
+    has_drifted = attempt.cause is not None and attempt.cause.kind == "data_drift"
+    if repaired == candidate and not has_drifted:
+        raise ValueError("the reply changes nothing: give edits, code, test_code or packages")
+    failed = failed_beyond_blame(attempt.report)
+    if failed and _changed_part(candidate, repaired) == "tests":
+        raise ValueError(f"{failed} failed, which is right by definition: change solution.py, not the generated tests")
+    flawed = flaw_of_tests(attempt.report)
+    if flawed and not failed and repaired.tests == candidate.tests:
+        raise ValueError(f"whatever solution.py does, {flawed}: give test_code, or edits with error_type test_error")
+    return repaired
+
+
+def _changed_part(before: Candidate, after: Candidate) -> Blame:
+    """The part that a repair changed; the solution if it changed several."""
+    if before.solution.code != after.solution.code:
+        return "solution"
+    return "tests" if before.tests != after.tests else "environment"
+
+
+def _changed_text(text: str, whole: str | None, edits: list[tuple[str, str]]) -> str:
+    if whole and whole.strip():
+        return unfence(whole)
+    return apply_edits(text, edits) if edits else text
+
+
+def _repaired_packages(attempt: Attempt, listed: tuple[str, ...], requested: list[str]) -> tuple[str, ...]:
+    """The listed packages, with those in the reply replacing others of the same name, without an unavailable one.
+
+    In a conflict, no single package is to blame: then those in the reply replace all.
+    """
+    cause = attempt.cause
+    unavailable = cause is not None and cause.kind == "package_unavailable"
+    if cause is not None and unavailable and not cause.subject and requested:
+        return tuple(dict.fromkeys(requested))
+    removed = {_distribution_name(package) for package in requested}
+    if cause is not None and unavailable:
+        removed.add(_distribution_name(cause.subject))
+    return (
+        *(package for package in listed if _distribution_name(package) not in removed),
+        *dict.fromkeys(requested),
+    )
+
+
+def _distribution_name(requirement: str) -> str:
+    """The normalised name in a requirement; an invalid requirement as it is."""
+    try:
+        return canonicalize_name(Requirement(requirement).name)
+    except InvalidRequirement:
+        return requirement.strip()

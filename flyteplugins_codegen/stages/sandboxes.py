@@ -1,8 +1,9 @@
-"""Where candidates are judged: two sandboxes that stay open from one candidate of a run to the next.
+"""The sandboxes in which the candidates of a run are judged: two, kept open from one candidate to the next.
 
-Suites, and mutants beside them, run in forks of an interpreter that waits with pytest imported. It starts while the
-model is asked: before the first candidate for one that needs no packages of its own, and afterwards for the environment
-of the last, since most are repairs. The script of the first runs cold, which is quicker for one.
+One is for scripts, one for suites. Suites, and mutants beside them, run in forks of an interpreter that has pytest
+imported. It starts while the model is asked: before the first candidate for an environment without packages of its own,
+afterwards for the environment of the last candidate, since most are repairs. The first script runs without a fork,
+which is faster for a single run.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from flyteplugins_codegen.stages.build import install_for_tests, resolve_package
 
 WORKERS: Final = 2
 _TIMEOUT_S: Final = 120.0
-"""Wall seconds for a script or a suite while a candidate is judged, where the agent sets none."""
+"""The wall time of a script or a suite, unless the agent sets one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """Where one candidate is judged: scripts see what they declare, suites also what tests need."""
+class CandidateSandboxes:
+    """The sandboxes of one candidate: scripts see the packages that they declare, suites also those of the tests."""
 
     scripts: Sandbox
     suites: Sandbox
@@ -44,10 +45,11 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
-class _Needs:
+class _SandboxNeeds:
     """What two candidates must have in common to be judged in the same sandboxes.
 
-    `modules` are what the first of them imports, and so mostly each: warm workers have them before they fork.
+    `modules` are the imports of the first candidate, and mostly of the others: warm workers import them before they
+    fork.
     """
 
     kind: SandboxKind
@@ -56,80 +58,82 @@ class _Needs:
     modules: tuple[str, ...] = field(default=(), compare=False)
 
 
-class Sandboxes:
-    """Keeps the sandboxes of the newest environment; `close` ends them. Safe to use from several threads."""
+class RunSandboxes:
+    """Keeps the sandboxes of the newest environment open until `close`. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._stack = ExitStack()
-        self._needs: _Needs | None = None
+        self._needs: _SandboxNeeds | None = None
         self._opened: tuple[Sandbox, Sandbox] | None = None
         self._first: Candidate | None = None
         self._older: list[ExitStack] = []
-        self._ahead = ThreadPoolExecutor(1, thread_name_prefix="benches")
-        self._foreseen: Future[None] | None = None
-        self._rehearsed: Sandbox | None = None
+        self._background = ThreadPoolExecutor(1, thread_name_prefix="sandboxes-ahead")
+        self._opening_ahead: Future[None] | None = None
+        self._warmed_up: Sandbox | None = None
 
-    def foresee(self, run: Run) -> None:
-        """Begin to make ready what the next candidate will need by all that is known. Returns at once.
+    def open_ahead(self, run: Run) -> None:
+        """Start opening what the next candidate will probably need, and return at once.
 
-        Before the first that is a place for one without packages of its own. What goes wrong is left to the stage that
-        needs it to tell.
+        Before the first candidate these are sandboxes without packages. Errors are ignored here: the stage that needs
+        the sandboxes raises them.
         """
         has_suite = run.request.tests is not None or not run.settings.skip_tests
         if not has_suite or run.settings.sandbox not in ("auto", "bubblewrap"):
             return
-        if self._foreseen is None:
-            self._foreseen = self._ahead.submit(self._open_ahead, run)
-        self._ahead.submit(self._rehearse, run)
+        if self._opening_ahead is None:
+            self._opening_ahead = self._background.submit(self._open_without_packages, run)
+        self._background.submit(self._warm_up, run)
 
-    def bench(self, run: Run, candidate: Candidate, lock: EnvironmentLock) -> Bench:
-        """Where to judge the candidate, usable until `close`.
+    def for_candidate(self, run: Run, candidate: Candidate, lock: EnvironmentLock) -> CandidateSandboxes:
+        """The sandboxes for this candidate, usable until `close`.
 
         Raises PackageError, IndexUnavailableError, SandboxUnavailableError.
         """
         needs = _needs_of(run, candidate, lock)
-        if self._foreseen is not None:
-            wait([self._foreseen])
+        if self._opening_ahead is not None:
+            wait([self._opening_ahead])
         with self._lock:
-            opened = self._opened if needs == self._needs else None
-            scripts, suites = opened or self._open(needs)
+            scripts, suites = (self._opened if needs == self._needs else None) or self._open(needs)
             self._first = self._first or candidate
-            return Bench(scripts if candidate == self._first else _Warm(scripts), _Warm(suites), _limits_of(run))
+            is_first = candidate == self._first
+            return CandidateSandboxes(
+                scripts if is_first else _WarmSandbox(scripts), _WarmSandbox(suites), _limits_of(run)
+            )
 
-    def _open(self, needs: _Needs) -> tuple[Sandbox, Sandbox]:
+    def close(self) -> None:
+        """Close all sandboxes."""
+        self._background.shutdown()
+        with self._lock, ExitStack() as closing:
+            for stack in (*self._older, self._stack):
+                closing.callback(stack.close)
+            self._opened = None
+
+    def _open(self, needs: _SandboxNeeds) -> tuple[Sandbox, Sandbox]:
         self._older.append(self._stack)
         self._stack = ExitStack()
         self._first = None
         self._needs, self._opened = needs, _open_both(needs, self._stack)
         return self._opened
 
-    def _open_ahead(self, run: Run) -> None:
+    def _open_without_packages(self, run: Run) -> None:
         needs = _needs_without_packages(run)
         with self._lock:
             if self._opened is None:
                 self._open(needs)
 
-    def _rehearse(self, run: Run) -> None:
-        """Have the zygote that suites are forked from, once for each place; where none was opened, there is nothing."""
+    def _warm_up(self, run: Run) -> None:
+        """Start the zygote from which suites are forked, once for each sandbox; without a sandbox, do nothing."""
         with self._lock:
             suites = self._opened and self._opened[1]
-            is_new, self._rehearsed = suites is not self._rehearsed, suites
+            is_new, self._warmed_up = suites is not self._warmed_up, suites
         if suites and suites.kind == "bubblewrap" and is_new:
             suites.map([suite_rehearsal(run.settings.env_vars)], workers=1)
 
-    def close(self) -> None:
-        """End all sandboxes."""
-        self._ahead.shutdown()
-        with self._lock, ExitStack() as closing:
-            for stack in (*self._older, self._stack):
-                closing.callback(stack.close)
-            self._opened = None
-
 
 @dataclass(frozen=True, slots=True)
-class _Warm:
-    """A sandbox whose single jobs run in warm workers too."""
+class _WarmSandbox:
+    """A sandbox that runs single jobs in warm workers too."""
 
     sandbox: Sandbox
 
@@ -149,9 +153,8 @@ class _Warm:
         self.sandbox.close()
 
 
-def _open_both(needs: _Needs, stack: ExitStack) -> tuple[Sandbox, Sandbox]:
-    """Side by side, for opening one mostly waits for the processes that mount its folders."""
-
+def _open_both(needs: _SandboxNeeds, stack: ExitStack) -> tuple[Sandbox, Sandbox]:
+    # In parallel: opening a sandbox mostly waits for the processes that mount its folders.
     def opened(environment: InstalledEnvironment, preload: Sequence[str]) -> Sandbox:
         return stack.enter_context(open_sandbox(needs.kind, environment=environment, preload=preload))
 
@@ -168,28 +171,28 @@ def _limits_of(run: Run) -> Limits:
     )
 
 
-def _needs_without_packages(run: Run) -> _Needs:
+def _needs_without_packages(run: Run) -> _SandboxNeeds:
     own, runner = install_for_tests(resolve_packages(run.settings, requirements_of((), (), run.settings.base_packages)))
-    return _Needs(run.settings.sandbox, own, combine(runner, own))
+    return _SandboxNeeds(run.settings.sandbox, own, combine(runner, own))
 
 
-def _needs_of(run: Run, candidate: Candidate, lock: EnvironmentLock) -> _Needs:
+def _needs_of(run: Run, candidate: Candidate, lock: EnvironmentLock) -> _SandboxNeeds:
     own, runner = install_for_tests(lock)
-    # The runner's first, so that no package of a candidate's choosing stands in for one of them.
+    # The runner's packages come first, so that no package of a candidate replaces one of them.
     with_tests = combine(runner, _with_test_imports([run.request.tests, candidate.tests], lock, own))
-    modules = _third_party([candidate.solution.code, candidate.tests])
-    return _Needs(run.settings.sandbox, own, with_tests, tuple(sorted({name.partition(".")[0] for name in modules})))
+    modules = {name.partition(".")[0] for name in _third_party([candidate.solution.code, candidate.tests])}
+    return _SandboxNeeds(run.settings.sandbox, own, with_tests, tuple(sorted(modules)))
 
 
 def _with_test_imports(
     sources: Sequence[str | None], lock: EnvironmentLock, own: InstalledEnvironment
 ) -> InstalledEnvironment:
-    """The solution's environment, with what its tests import beyond it."""
+    """The solution's environment with the further packages that its tests import."""
     extra = set(requirements_of(_third_party(sources), ())) - set(lock.packages) - {"pytest"}
     return install(resolve([*lock.packages, *extra], python=lock.python)) if extra else own
 
 
 def _third_party(sources: Sequence[str | None]) -> set[str]:
-    """The dotted names that these import; the flaw of one that does not parse is told by what runs it."""
-    parsing = [source for source in sources if source and syntax_cause(source, "test_solution.py") is None]
-    return {name for source in parsing for name in third_party_names(source)}
+    """The third-party names that these sources import. Sources with syntax errors are reported when they run."""
+    valid = [source for source in sources if source and syntax_cause(source, "test_solution.py") is None]
+    return {name for source in valid for name in third_party_names(source)}

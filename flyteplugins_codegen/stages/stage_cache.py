@@ -1,4 +1,4 @@
-"""Finished stages by their content: what was done once is not done again, after a crash too."""
+"""Results of finished stages, stored by content: a stage that finished once is not run again, even after a crash."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
@@ -19,34 +19,34 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 _PACKAGE = Path(__file__).parents[1]
 
 
+@dataclass(frozen=True)
+class StageCache(Generic[ModelT]):
+    """The cache of one stage. `rooms` are the packages whose code computes the results."""
+
+    kind: str
+    model: type[ModelT]
+    rooms: tuple[str, ...]
+
+    def get_or_compute(self, settings: Settings, key: Any, compute: Callable[[], ModelT]) -> ModelT:
+        """Return the stored result for `key`, or compute and store it. The agent's `cache` setting decides on reuse."""
+        if settings.cache == "disable":
+            return compute()
+        whole_key = digest(code_version(*self.rooms), sys.version_info[:2], key)
+        return remembered(ContentStore(), self.kind, whole_key, self.model, compute, reread=settings.cache == "auto")
+
+
 @functools.cache
 def code_version(*rooms: str) -> str:
-    """A digest of the source of these rooms, the values and the stages: what other code made is not reused.
+    """A digest of the source of these packages, of `models` and of `stages`: results of other code are not reused.
 
-    Data that lies beside the code counts as code.
+    Data files beside the code count as code.
     """
     return digest([_room_version(room) for room in ("models", "stages", *rooms)])[:32]
 
 
 @functools.cache
 def _room_version(room: str) -> str:
-    """Read once for all the stages whose versions it is a part of, of which `import` works out a dozen."""
+    # Cached for itself: importing `flyte` asks for a dozen versions that share most of their packages.
     folder = _PACKAGE / room
     files = sorted(path for kind in ("*.py", "*.json") for path in folder.rglob(kind))
     return digest(*(part for path in files for part in (str(path.relative_to(folder)), path.read_bytes())))
-
-
-@dataclass(frozen=True)
-class Shelf:
-    """Where a stage keeps its values, and the rooms whose code makes them."""
-
-    kind: str
-    rooms: tuple[str, ...]
-
-
-def remember(settings: Settings, shelf: Shelf, key: Any, model: type[ModelT], compute: Callable[[], ModelT]) -> ModelT:
-    """The value of a stage, computed at most once per content; the agent's `cache` setting decides about reuse."""
-    if settings.cache == "disable":
-        return compute()
-    whole_key = digest(code_version(*shelf.rooms), sys.version_info[:2], key)
-    return remembered(ContentStore(), shelf.kind, whole_key, model, compute, reread=settings.cache == "auto")

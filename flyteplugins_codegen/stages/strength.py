@@ -1,7 +1,8 @@
-"""Stage `measure_strength`: tests are tested by mutants of the solution that passed them.
+"""Stages `measure_strength` and `strengthen_tests`: tests are tested by mutants of the solution that passed them.
 
 The idea is DeMillo, Lipton and Sayward's ("Hints on test data selection", 1978): tests that cannot tell a program from
-one with a small mistake would not have found that mistake.
+one with a small mistake would not have found that mistake. For mutants that survive, the model is asked once for tests
+that fail for them.
 """
 
 from __future__ import annotations
@@ -20,38 +21,38 @@ from flyteplugins_codegen.judging.mutants.run import Fate, MutationJob, run_muta
 from flyteplugins_codegen.llm.budget import Account
 from flyteplugins_codegen.llm.prompts import stronger_messages
 from flyteplugins_codegen.llm.replies import StrongerTestsReply
-from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.run import Attempt, Run, TestStrength
-from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS
 from flyteplugins_codegen.source.extraction.blocks import unfence
 from flyteplugins_codegen.source.mutants import Mutant, make_mutants
 from flyteplugins_codegen.source.python import imported_names
 from flyteplugins_codegen.source.test_edits import merge_tests
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
-from flyteplugins_codegen.stages.attempts import with_calls, with_changed, with_next
-from flyteplugins_codegen.stages.draft import Question, ask_within, brief_of
+from flyteplugins_codegen.stages.attempts import StageResult, with_calls, with_changed, with_next
 from flyteplugins_codegen.stages.lineage import base_attempt, pending_attempt
 from flyteplugins_codegen.stages.loop import StrengthenTests, next_action
+from flyteplugins_codegen.stages.model_calls import Question, ask_within, brief_of
 from flyteplugins_codegen.stages.privacy import without_keys
-from flyteplugins_codegen.stages.sandboxes import Sandboxes
-from flyteplugins_codegen.stages.stage_cache import Shelf, remember
+from flyteplugins_codegen.stages.sandboxes import RunSandboxes
+from flyteplugins_codegen.stages.stage_cache import StageCache
 from flyteplugins_codegen.stages.test import run_tests
 from flyteplugins_codegen.telemetry import stage
 
 WALL_S: Final = 5.0
-"""After which no mutant is begun: a suite that takes seconds is measured by fewer, or in parts."""
+"""No mutant is started after this time: slow suites are measured by fewer mutants, or in parts."""
 MOST_PARTS: Final = 8
-_STRENGTHS: Final = Shelf("strengths", ("judging", "packages", "portable", "sandbox", "solution", "source"))
+_STRENGTHS: Final = StageCache(
+    "strengths", TestStrength, ("judging", "packages", "portable", "sandbox", "solution", "source")
+)
 _UNMEASURED: Final = TestStrength()
-_WHOLE: Final = slice(None)
+_ALL: Final = slice(None)
 
 
-def measure_strength(run: Run, sandboxes: Sandboxes | None = None) -> Run:
-    """The run with the strength of the tests which the attempt that it goes on from has passed.
+def measure_strength(run: Run, sandboxes: RunSandboxes | None = None) -> Run:
+    """The run with the strength of the tests that its base attempt has passed.
 
-    Measuring decides about no candidate: where the sandbox fails, or is none that holds what a mutant does, nothing is
-    measured.
+    The strength never fails a candidate: nothing is measured if the sandbox fails, or if `sandbox` is "none", which
+    could not contain a mutant.
     """
     attempt = base_attempt(run)
     with stage("measure strength") as note:
@@ -61,44 +62,44 @@ def measure_strength(run: Run, sandboxes: Sandboxes | None = None) -> Run:
 
 
 def parts_of(run: Run) -> int:
-    """In how many parts to measure where each has a machine of its own: as many as try all mutants in `WALL_S`.
+    """The number of parts, each on its own machine, that is needed to try all mutants within `WALL_S`.
 
-    A part runs the tests for each of its mutants, and once more for the solution itself.
+    A part runs the tests for each of its mutants, and once for the solution itself.
     """
     attempt = base_attempt(run)
     suites = attempt.report.suites if attempt.report else ()
     suite_s = sum(test.duration_s for suite in suites for test in suite.tests)
-    together = max(1, int(WALL_S / suite_s) - 1) if suite_s else sys.maxsize
-    return max(1, min(MOST_PARTS, math.ceil(len(_mutants(attempt, _suites(run, attempt))) / together)))
+    mutants_a_part = max(1, int(WALL_S / suite_s) - 1) if suite_s else sys.maxsize
+    return max(1, min(MOST_PARTS, math.ceil(len(_mutants(attempt, _suites(run, attempt))) / mutants_a_part)))
 
 
 def measure_part(run: Run, part: int, parts: int) -> TestStrength:
-    """The strength by every `parts`-th mutant alone, from number `part` on, counted from 0."""
+    """The strength by every `parts`-th mutant, starting from number `part`, counted from 0."""
     with stage("measure strength") as note:
         strength = strength_of(run, base_attempt(run), chosen=slice(part, None, parts))
         note.detail = describe_strength(strength)
     return strength
 
 
-def with_parts(run: Run, found: Sequence[TestStrength]) -> Run:
-    """As `measure_strength`, from the parts that were measured."""
-    killed, total = sum(part.killed for part in found), sum(part.total for part in found)
+def with_parts(run: Run, measured: Sequence[TestStrength]) -> Run:
+    """The run with the strength that results from all measured parts."""
+    killed, total = sum(part.killed for part in measured), sum(part.total for part in measured)
     strength = TestStrength(
         share=killed / total if total else None,
         killed=killed,
         total=total,
-        made=sum(part.made for part in found),
-        survivors=tuple(survivor for part in found for survivor in part.survivors),
-        wall_s=max((part.wall_s for part in found), default=0.0),
+        made=sum(part.made for part in measured),
+        survivors=tuple(survivor for part in measured for survivor in part.survivors),
+        wall_s=max((part.wall_s for part in measured), default=0.0),
     )
     return with_changed(run, base_attempt(run).number, strength=strength)
 
 
-async def judge_and_measure(run: Run, samples: Mapping[str, Path], sandboxes: Sandboxes) -> Run:
-    """`run_tests`, and beside it `measure_strength` of the same candidate, for what it is worth if that passes.
+async def judge_and_measure(run: Run, samples: Mapping[str, Path], sandboxes: RunSandboxes) -> Run:
+    """Run the tests of the pending candidate and measure their strength at the same time; keep it only if they pass.
 
-    Judging leaves a processor idle for most of its time, as the suite takes longer than the script. Of a candidate that
-    fails its tests the measuring ends with its first step, which is to run them. Raises as `run_tests`.
+    While a suite runs, a processor is mostly idle, as the suite takes longer than the script. If the candidate fails
+    its tests, measuring ends with its first step, which is to run them. Raises as `run_tests`.
     """
     attempt = pending_attempt(run)
     if attempt is None:
@@ -121,10 +122,12 @@ def describe_strength(strength: TestStrength) -> str:
     return f"{strength.killed} of {strength.total} mutants killed" if strength.total else "no test asserts anything"
 
 
-def strength_of(run: Run, attempt: Attempt, sandboxes: Sandboxes | None = None, chosen: slice = _WHOLE) -> TestStrength:
-    """The strength of an attempt's generated tests, together with the user's, remembered by content.
+def strength_of(
+    run: Run, attempt: Attempt, sandboxes: RunSandboxes | None = None, chosen: slice = _ALL
+) -> TestStrength:
+    """The strength of an attempt's generated tests together with the user's, cached by content.
 
-    `chosen` are the mutants that are tried.
+    `chosen` selects the mutants that are tried.
     """
     tests = attempt.candidate.tests
     if tests is None or run.settings.skip_tests or run.settings.sandbox == "none":
@@ -136,7 +139,7 @@ def strength_of(run: Run, attempt: Attempt, sandboxes: Sandboxes | None = None, 
         return _UNMEASURED
     suites = _suites(run, attempt)
     mutants = _mutants(attempt, suites)[chosen]
-    return _remembered(run, attempt, suites, mutants, sandboxes) if mutants else _UNMEASURED
+    return _cached_strength(run, attempt, suites, mutants, sandboxes) if mutants else _UNMEASURED
 
 
 def _suites(run: Run, attempt: Attempt) -> list[str]:
@@ -150,29 +153,27 @@ def _mutants(attempt: Attempt, suites: Sequence[str]) -> tuple[Mutant, ...]:
         return ()
 
 
-def _remembered(
-    run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], sandboxes: Sandboxes | None
+def _cached_strength(
+    run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], sandboxes: RunSandboxes | None
 ) -> TestStrength:
-    """Only what was measured: why nothing was may have passed by the next time."""
-    assert attempt.environment is not None  # noqa: S101 - `build_environment` comes before all that runs a candidate
+    # Failures are not cached: the next run may succeed.
+    assert attempt.environment is not None  # noqa: S101 - `build_environment` comes before every run of a candidate
     settings = run.settings.model_dump(mode="json", include={"sandbox", "timeout_s", "resources", "env_vars"})
     tried = [mutant.code for mutant in mutants]
     key = [attempt.candidate.solution.code, suites, tried, attempt.environment.digest, *RUNNER_REQUIREMENTS, settings]
     try:
         with ExitStack() as stack:
-            own = sandboxes or stack.enter_context(closing(Sandboxes()))
-            return remember(
-                run.settings, _STRENGTHS, key, TestStrength, lambda: _measured(run, attempt, suites, mutants, own)
-            )
+            own = sandboxes or stack.enter_context(closing(RunSandboxes()))
+            return _STRENGTHS.get_or_compute(run.settings, key, lambda: _measure(run, attempt, suites, mutants, own))
     except (SandboxError, EnvironmentBuildError):
         return _UNMEASURED
 
 
-def _measured(
-    run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], sandboxes: Sandboxes
+def _measure(
+    run: Run, attempt: Attempt, suites: Sequence[str], mutants: Sequence[Mutant], sandboxes: RunSandboxes
 ) -> TestStrength:
     assert attempt.environment is not None  # noqa: S101 - as above
-    bench = sandboxes.bench(run, attempt.candidate, attempt.environment)
+    opened = sandboxes.for_candidate(run, attempt.candidate, attempt.environment)
     solution = attempt.candidate.solution.code
     began = time.perf_counter()
     job = MutationJob(
@@ -181,17 +182,17 @@ def _measured(
         mutants=[mutant.code for mutant in mutants],
         wall_s=WALL_S,
         modules=sorted({name for text in (solution, *suites) for name in _modules(text)}),
-        limits=bench.limits,
+        limits=opened.limits,
         env=run.settings.env_vars,
     )
-    fates = run_mutants(bench.suites, job)
+    fates = run_mutants(opened.suites, job)
     if fates is None:
         raise SandboxError("the tests that passed did not pass again")
     return _strength(mutants, fates, time.perf_counter() - began)
 
 
 def _modules(text: str) -> set[str]:
-    """What a text imports at its top level or below, by the names of modules: all but the solution itself."""
+    """The top-level names of all modules that a source imports, anywhere in it, except the solution."""
     return {name.partition(".")[0] for name in imported_names(text)} - {"solution", "__future__"}
 
 
@@ -209,19 +210,15 @@ def _strength(mutants: Sequence[Mutant], fates: dict[int, Fate], wall_s: float) 
     )
 
 
-# Stage `strengthen_tests`: one call for tests that fail for what survived, added to those that are there.
+# --- stronger tests ---
 
 
-class Strengthened(Value):
-    """The run with the same solution under more tests as its next attempt, and the calls with their messages."""
+async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Account) -> StageResult:
+    """Ask once for more tests; return the run with the same solution under all tests as its next attempt.
 
-    run: Run
-    calls: tuple[ModelCall, ...]
-
-
-async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Account) -> Strengthened:
-    """Ask once. Where no usable reply comes the run is stopped, and ends with the candidate that has passed."""
-    del samples  # of the stages that ask a model, this one tells nothing of them beyond the profile
+    Without a usable reply the run is stopped, and ends with the candidate that has passed.
+    """
+    del samples  # all stages that ask a model take them; this prompt quotes no failure that could have their values
     action, base = next_action(run), base_attempt(run)
     if not isinstance(action, StrengthenTests):
         raise CodegenError(f"no stronger tests come next, but {type(action).__name__}")
@@ -231,7 +228,7 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Accou
             purpose="stronger_tests",
             messages=without_keys(stronger_messages(brief, base.candidate, action.survivors), run.request),
             reply_type=StrongerTestsReply,
-            check=lambda reply: merged_tests(base, reply),
+            check=lambda reply: _merged_tests(base, reply),
             keeps_unusable=True,
         )
         try:
@@ -239,17 +236,17 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Accou
         except ModelError as error:
             note.detail = str(error)
             stopped = with_calls(run, error.calls).model_copy(update={"stopped": f"no stronger tests: {error}"})
-            return Strengthened(run=stopped, calls=error.calls)
-        tests = merged_tests(base, answer.value)
+            return StageResult(run=stopped, calls=error.calls)
+        tests = _merged_tests(base, answer.value)
         note.detail = f"{len(declared_tests(tests)) - len(declared_tests(base.candidate.tests or ''))} tests more"
         candidate = base.candidate.model_copy(update={"tests": tests})
-        made = with_calls(run, answer.calls)
-        stronger = with_next(made, "strengthen_tests", action.reason, candidate, parent=base.number)
-        return Strengthened(run=stronger, calls=answer.calls)
+        charged = with_calls(run, answer.calls)
+        stronger = with_next(charged, "strengthen_tests", action.reason, candidate, parent=base.number)
+        return StageResult(run=stronger, calls=answer.calls)
 
 
-def merged_tests(base: Attempt, reply: StrongerTestsReply) -> str:
-    """The attempt's tests with those of a reply. Raises ValueError where these are none."""
+def _merged_tests(base: Attempt, reply: StrongerTestsReply) -> str:
+    """The attempt's tests with those of the reply. Raises ValueError if the reply adds no test that asserts."""
     tests, added = base.candidate.tests or "", unfence(reply.test_code)
     try:
         if not (declared_tests(added) and asserts_something(added)):

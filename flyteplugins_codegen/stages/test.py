@@ -1,4 +1,4 @@
-"""Stage `run_tests`: everything that can judge a candidate, in a sandbox, two at a time."""
+"""Stage `run_tests`: runs every check of a candidate in a sandbox, two at a time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import JsonValue
 
@@ -39,25 +39,33 @@ from flyteplugins_codegen.solution.validate import schema_cause, schemas_text
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
 from flyteplugins_codegen.stages.attempts import with_changed
 from flyteplugins_codegen.stages.lineage import count_tests, pending_attempt
-from flyteplugins_codegen.stages.sandboxes import WORKERS, Bench, Sandboxes
-from flyteplugins_codegen.stages.stage_cache import Shelf, remember
+from flyteplugins_codegen.stages.sandboxes import WORKERS, CandidateSandboxes, RunSandboxes
+from flyteplugins_codegen.stages.stage_cache import StageCache
 from flyteplugins_codegen.telemetry import stage
 
-_REPORTS = Shelf("reports", ("judging", "packages", "portable", "sandbox", "solution", "source"))
+_REPORTS: Final = StageCache(
+    "reports", TestReport, ("judging", "packages", "portable", "sandbox", "solution", "source")
+)
+_ASSERTS_NOTHING: Final = Cause(
+    kind="broken_tests",
+    subject="test_solution.py",
+    message="no test asserts anything, so none can fail; assert the results that the description promises",
+    is_certain=True,
+)
 
 
-def run_tests(run: Run, samples: Mapping[str, Path], sandboxes: Sandboxes | None = None) -> Run:
-    """Judge the first candidate that is not judged yet, on `benches` where others of the run are judged too.
+def run_tests(run: Run, samples: Mapping[str, Path], sandboxes: RunSandboxes | None = None) -> Run:
+    """Judge the first pending candidate by the examples, the user's tests, the samples and the generated tests.
 
-    By the examples, the user's tests, the script on the samples, and the generated tests.
+    `sandboxes` are those of the run, if it keeps them open.
 
     Raises:
-        SandboxError: the sandbox failed more often than `sandbox_retries` allows, or this machine offers none.
-        IndexUnavailableError: what the tests need could not be installed by fault of the machine.
+        SandboxError: the sandbox failed more often than `sandbox_retries` allows, or this machine has none.
+        IndexUnavailableError: the index, the disk or uv failed while the tests' packages were installed.
     """
     attempt = pending_attempt(run)
     if attempt is None:
-        return run  # its environment could not be built, and that is what the report says
+        return run  # its environment could not be built, as its report says
     report = judge_attempt(run, attempt, samples, sandboxes)
     asserts_nothing = any(suite.cause == _ASSERTS_NOTHING for suite in report.suites)
     return with_changed(
@@ -70,26 +78,26 @@ def run_tests(run: Run, samples: Mapping[str, Path], sandboxes: Sandboxes | None
 
 
 def judge_attempt(
-    run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: Sandboxes | None = None
+    run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: RunSandboxes | None = None
 ) -> TestReport:
-    """Everything that ran for one attempt. Raises as `run_tests`."""
+    """Run all checks of one attempt; return the report. Raises as `run_tests`."""
     if attempt.environment is None:
         raise CodegenError(f"attempt {attempt.number} has no environment; build_environment comes first")
     with stage("run tests") as note, ExitStack() as stack:
-        sandboxes = sandboxes or stack.enter_context(closing(Sandboxes()))
+        sandboxes = sandboxes or stack.enter_context(closing(RunSandboxes()))
         try:
             key = _key(run, attempt.candidate, attempt.environment)
-            report = remember(run.settings, _REPORTS, key, TestReport, lambda: _judge(run, attempt, samples, sandboxes))
+            report = _REPORTS.get_or_compute(run.settings, key, lambda: _judge(run, attempt, samples, sandboxes))
         except PackageError as error:
-            # Of a test's import. Not remembered: the index may hold it tomorrow.
+            # A test imports it. Not cached: the index may have it tomorrow.
             cause = Cause(kind="package_unavailable", subject=error.package, message=str(error), is_certain=True)
             report = TestReport(build_cause=cause)
-        note.detail = _told(report)
+        note.detail = _report_text(report)
         return report
 
 
 def _key(run: Run, candidate: Candidate, lock: EnvironmentLock) -> list[Any]:
-    """All that a verdict depends on: the candidate, what judges it, and what it runs in."""
+    """Everything that a report depends on: the candidate, its checks, and its environment."""
     settings, request = run.settings, run.request
     return [
         candidate.solution.code,
@@ -103,76 +111,80 @@ def _key(run: Run, candidate: Candidate, lock: EnvironmentLock) -> list[Any]:
     ]
 
 
-def _told(report: TestReport) -> str:
+def _report_text(report: TestReport) -> str:
     passed, expected = count_tests(report)
     scripts = f"script on {len(report.runs)} case{'' if len(report.runs) == 1 else 's'}"
-    told = f"{passed} of {expected} tests passed" if expected else scripts
-    return told if report.passed else f"{told}; {report.causes[0].kind.replace('_', ' ')}" if report.causes else told
+    counts = f"{passed} of {expected} tests passed" if expected else scripts
+    failure = "" if report.passed or not report.causes else f"; {report.causes[0].kind.replace('_', ' ')}"
+    return counts + failure
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """What is judged, where, and on what; `folder` is for the files of examples."""
+class _JudgingContext:
+    """The candidate, its sandboxes and the samples; the files of examples are written to `folder`."""
 
     candidate: Candidate
-    bench: Bench
+    sandboxes: CandidateSandboxes
     samples: Mapping[str, Path]
     folder: Path
 
 
-def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: Sandboxes) -> TestReport:
-    assert attempt.environment is not None  # noqa: S101 - judge_attempt has looked
+def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: RunSandboxes) -> TestReport:
+    assert attempt.environment is not None  # noqa: S101 - judge_attempt has checked it
     flaw = syntax_cause(attempt.candidate.solution.code, "solution.py")
     if flaw is not None:
         return TestReport(build_cause=flaw)
-    bench = sandboxes.bench(run, attempt.candidate, attempt.environment)
+    opened = sandboxes.for_candidate(run, attempt.candidate, attempt.environment)
     with tempfile.TemporaryDirectory(prefix="codegen-examples-") as folder, ThreadPoolExecutor(WORKERS) as pool:
-        place = _Place(attempt.candidate, bench, samples, Path(folder))
-        scripts = [pool.submit(case) for case in _script_cases(run, place)]
-        suites = [pool.submit(case) for case in _suite_cases(run, place)]
-        return TestReport(runs=tuple(case.result() for case in scripts), suites=tuple(case.result() for case in suites))
+        context = _JudgingContext(attempt.candidate, opened, samples, Path(folder))
+        runs = [pool.submit(check) for check in _script_checks(run, context)]
+        suites = [pool.submit(check) for check in _suite_checks(run, context)]
+        return TestReport(
+            runs=tuple(future.result() for future in runs), suites=tuple(future.result() for future in suites)
+        )
 
 
-def _script_cases(run: Run, place: _Place) -> list[Callable[[], ScriptRun]]:
-    """The user's examples, then the contract run on the samples where these are all the inputs there are."""
+def _script_checks(run: Run, context: _JudgingContext) -> list[Callable[[], ScriptRun]]:
+    """The user's examples, then the run on the samples, if the samples are all the inputs."""
     request = run.request
-    cases = [
-        _script_case(run, place, f"example {number}", example) for number, example in enumerate(request.examples, 1)
+    checks = [
+        _script_check(run, context, f"example {number}", example) for number, example in enumerate(request.examples, 1)
     ]
-    if set(request.inputs) <= set(place.samples):
-        cases.append(_script_case(run, place, SAMPLES_CASE, None))
-    return cases
+    if set(request.inputs) <= set(context.samples):
+        checks.append(_script_check(run, context, SAMPLES_CASE, None))
+    return checks
 
 
-def _script_case(run: Run, place: _Place, case: str, example: Example | None) -> Callable[[], ScriptRun]:
+def _script_check(run: Run, context: _JudgingContext, case: str, example: Example | None) -> Callable[[], ScriptRun]:
     request = run.request
-    values: dict[str, Any] = dict(place.samples)
+    values: dict[str, Any] = dict(context.samples)
     for name, value in (example.inputs if example else {}).items():
-        values[name] = _as_value(place.folder / case.replace(" ", "-"), name, request.inputs[name], value)
+        values[name] = _argument(context.folder / case.replace(" ", "-"), name, request.inputs[name], value)
     job = ScriptJob(
-        solution=place.candidate.solution.code,
+        solution=context.candidate.solution.code,
         inputs=request.inputs,
         outputs=request.outputs,
         values=values,
         case=case,
-        limits=place.bench.limits,
+        limits=context.sandboxes.limits,
         env=run.settings.env_vars,
         tells_variables=True,
     )
 
-    def judged() -> ScriptRun:
-        ran, outputs = with_retries(lambda: run_script(place.bench.scripts, job), run.settings.sandbox_retries)
-        if ran.cause is None:
-            ran = ran.model_copy(update={"cause": _schema_cause(run, outputs)})
-        if ran.cause is not None or example is None:
-            return ran
-        return ran.model_copy(update={"cause": expect_outputs(outputs, example.outputs, request.outputs)})
+    def check() -> ScriptRun:
+        script_run, outputs = with_retries(
+            lambda: run_script(context.sandboxes.scripts, job), run.settings.sandbox_retries
+        )
+        cause = script_run.cause or _schema_cause(run, outputs)
+        if cause is None and example is not None:
+            cause = expect_outputs(outputs, example.outputs, request.outputs)
+        return script_run.model_copy(update={"cause": cause})
 
-    return judged
+    return check
 
 
 def _schema_cause(run: Run, outputs: Mapping[str, Output]) -> Cause | None:
-    """What breaks the schemas that constraints gave to outputs."""
+    """How the outputs break the schemas that constraints gave them; None if they do not."""
     names = [name for name in outputs if name in run.schemas and name not in run.request.inputs]
     if not names or run.settings.validation != "strict":
         return None
@@ -182,8 +194,8 @@ def _schema_cause(run: Run, outputs: Mapping[str, Output]) -> Cause | None:
         return schema_cause(run.schemas, {name: Path(folder) / name for name in names})
 
 
-def _as_value(folder: Path, name: str, kind: str, value: JsonValue) -> Any:
-    """An example's value as the script gets it: files and directories are written out."""
+def _argument(folder: Path, name: str, kind: str, value: JsonValue) -> Any:
+    """An example's value as the script's argument: files and directories are written to `folder`."""
     if kind == "file":
         folder.mkdir(exist_ok=True)
         (folder / name).write_bytes(_content(value))
@@ -202,39 +214,27 @@ def _content(value: JsonValue) -> bytes:
     return str(value).encode()
 
 
-def _suite_cases(run: Run, place: _Place) -> list[Callable[[], SuiteReport]]:
+def _suite_checks(run: Run, context: _JudgingContext) -> list[Callable[[], SuiteReport]]:
     sources: list[tuple[SuiteOrigin, str | None]] = [("user", run.request.tests)]
     if not run.settings.skip_tests:
-        sources.append(("generated", place.candidate.tests))
-    return [_suite_case(run, place, origin, source) for origin, source in sources if source is not None]
+        sources.append(("generated", context.candidate.tests))
+    return [_suite_check(run, context, origin, source) for origin, source in sources if source is not None]
 
 
-_ASSERTS_NOTHING = Cause(
-    kind="broken_tests",
-    subject="test_solution.py",
-    message="no test asserts anything, so none can fail; assert the results that the description promises",
-    is_certain=True,
-)
-
-
-def _suite_case(run: Run, place: _Place, origin: SuiteOrigin, source: str) -> Callable[[], SuiteReport]:
+def _suite_check(run: Run, context: _JudgingContext, origin: SuiteOrigin, source: str) -> Callable[[], SuiteReport]:
     expected = declared_tests(source) if syntax_cause(source, "test_solution.py") is None else ()
-
     job = SuiteJob(
-        solution=place.candidate.solution.code,
+        solution=context.candidate.solution.code,
         tests=source,
         expected=expected,
         origin=origin,
-        limits=place.bench.limits,
+        limits=context.sandboxes.limits,
         env=run.settings.env_vars,
     )
 
-    def judged() -> SuiteReport:
+    def check() -> SuiteReport:
         if origin == "generated" and expected and not asserts_something(source):
             return SuiteReport(origin=origin, expected=expected, cause=_ASSERTS_NOTHING)
-        return with_retries(
-            lambda: run_suite(place.bench.suites, job),
-            run.settings.sandbox_retries,
-        )
+        return with_retries(lambda: run_suite(context.sandboxes.suites, job), run.settings.sandbox_retries)
 
-    return judged
+    return check

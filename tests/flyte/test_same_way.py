@@ -62,13 +62,13 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def foreseen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The prompts of the runs for whose first candidate sandboxes are made ready, a line for each call."""
     prompts: list[str] = []
-    foresee = sandboxes.Sandboxes.foresee
+    original = sandboxes.RunSandboxes.open_ahead
 
-    def foresee_and_note(self: sandboxes.Sandboxes, run: Run) -> None:
+    def open_ahead_and_note(self: sandboxes.RunSandboxes, run: Run) -> None:
         prompts.append(run.request.prompt)
-        foresee(self, run)
+        original(self, run)
 
-    monkeypatch.setattr(sandboxes.Sandboxes, "foresee", foresee_and_note)
+    monkeypatch.setattr(sandboxes.RunSandboxes, "open_ahead", open_ahead_and_note)
     return prompts
 
 

@@ -1,4 +1,4 @@
-"""An agent's budget: asked before every call, ending the run with the best candidate, taken up by a larger one."""
+"""The budget is checked before every call; a spent one ends the run with the best candidate, a larger one goes on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import DEFAULT_BUDGET, Budget, ModelCall, Price, Spending, Usage
-from flyteplugins_codegen.stages.draft import open_account
+from flyteplugins_codegen.stages.model_calls import open_account
 
 PROMPT = "Count the rows of the table."
 PRICES = {"m": Price(input_usd=1.0, output_usd=10.0, cached_usd=0.1)}
@@ -81,7 +81,7 @@ def test_a_candidate_without_the_tests_that_were_asked_for_is_no_success(table):
     assert "max_calls=1 is spent" in result.error
 
 
-def test_an_account_goes_on_from_what_other_processes_spent():
+def test_an_account_includes_what_other_processes_spent():
     paid = ModelCall(purpose="solution", model="m", usage=Usage(input_tokens=70, output_tokens=30), cost_usd=0.5)
     kept = paid.model_copy(update={"is_reused": True, "cost_usd": 0.0})
     settings = Settings(model="openai/m", budget=Budget(max_calls=4, max_tokens=400, max_cost_usd=1.5))

@@ -1,4 +1,4 @@
-"""Where a repair is told to look, and which generated tests are certainly wrong."""
+"""Which part a repair should change, and which generated tests are certainly wrong."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ def first(run, report, **fields):
     return then(run, report, action="first_draft", parent=None, **fields)
 
 
-def test_the_first_repair_is_told_nothing_of_where_to_look():
+def test_the_first_repair_has_no_suspicion():
     run = first(a_run(), judged("test_sum"))
     assert next_action(run) == Repair(reason="test failed: test_sum: assert '3' == '4'")
 
 
 @pytest.mark.parametrize(("changed", "blamed"), [("solution", "tests"), ("tests", "solution"), (None, "tests")])
-def test_a_failure_that_comes_back_is_looked_for_on_the_other_side(changed, blamed):
+def test_after_a_failure_came_back_the_other_part_is_to_blame(changed, blamed):
     run = then(first(a_run(), judged("test_sum")), judged("test_sum"), blame=changed)
     action = next_action(run)
     assert isinstance(action, Repair)
@@ -86,12 +86,12 @@ def test_a_failure_that_comes_back_is_looked_for_on_the_other_side(changed, blam
     assert "the same failure came back after attempt 2" in action.blame_reason
 
 
-def test_a_failure_in_other_words_is_another_failure():
+def test_a_failure_with_another_message_is_another_failure():
     run = then(first(a_run(), judged("test_sum")), judged("test_sum", message="assert '5' == '4'"), blame="solution")
     assert next_action(run).blame is None
 
 
-def test_the_same_words_on_other_lines_are_the_same_failure():
+def test_the_same_message_on_other_lines_is_the_same_failure():
     before = judged("test_sum", message='ValueError: no\n  File "/app/solution.py", line 3, in f\nsolution.py:3: x')
     after = judged("test_sum", message='ValueError: no\n  File "/app/solution.py", line 9, in f\nsolution.py:9: y')
     assert next_action(then(first(a_run(), before), after, blame="solution")).blame == "tests"
@@ -105,7 +105,7 @@ def test_the_same_words_on_other_lines_are_the_same_failure():
         (judged("test_sum", users_cause=BROKEN), "user's tests"),
     ],
 )
-def test_where_what_is_right_by_definition_failed_no_test_is_to_blame_however_often(report, named):
+def test_if_a_check_failed_that_is_right_by_definition_no_test_is_to_blame(report, named):
     run = then(first(a_run(), report), report, blame="solution")
     blame, reason = suspect(run, run.attempts[-1])
     assert blame == "solution"
@@ -116,7 +116,7 @@ FLAWED = Cause(kind="broken_tests", subject="test_solution.py", message="no test
 
 
 @pytest.mark.parametrize("changed", ["solution", "tests"])
-def test_tests_that_fail_whatever_the_solution_does_are_to_blame_however_often(changed):
+def test_tests_that_fail_for_every_solution_are_to_blame(changed):
     report = TestReport(runs=(OK,), suites=(SuiteReport(origin="generated", expected=("test_a",), cause=FLAWED),))
     run = then(first(a_run(), report), report, blame=changed)
     blame, reason = suspect(run, run.attempts[-1])
@@ -128,7 +128,7 @@ def test_tests_that_fail_whatever_the_solution_does_are_to_blame_however_often(c
     assert apply_repair(run.attempts[-1], only_code.model_copy(update={"test_code": "def test_b(): ..."})).tests
 
 
-def test_after_two_repairs_of_one_candidate_comes_a_fresh_one_which_may_be_repaired_again():
+def test_after_two_repairs_of_one_candidate_comes_a_redraft_which_may_be_repaired_again():
     report = judged("test_sum", "test_other")
     run = then(then(first(a_run(), report), report), report)
     action = next_action(run)
@@ -191,7 +191,7 @@ def test_a_test_of_what_nobody_declared_is_dropped(change, message, reason):
     assert drop(run) == {"test_sum": reason}
 
 
-def test_a_test_that_most_independent_candidates_contradict_alike_is_dropped():
+def test_a_test_that_most_independent_candidates_contradict_in_the_same_way_is_dropped():
     report = judged("test_sum")
     run = then(then(first(a_run(), report), report), report)
     run = then(run, report, action="fresh_draft", parent=None)
@@ -205,19 +205,19 @@ def test_a_test_that_most_independent_candidates_contradict_alike_is_dropped():
         judged("test_sum", runs=(ScriptRun(case="samples", status="exited", cause=BROKEN),)),
     ],
 )
-def test_candidates_that_fail_otherwise_or_fail_more_are_no_majority(other):
+def test_candidates_that_fail_differently_or_fail_more_are_no_majority(other):
     report = judged("test_sum")
     run = then(first(a_run(), other), report, action="fresh_draft", parent=None)
     assert isinstance(next_action(run), Repair)
 
 
-def test_the_same_code_twice_is_one_voice():
+def test_the_same_code_twice_is_one_candidate():
     report = judged("test_sum")
     run = then(first(a_run(), report, code="x = 0\n"), report, action="fresh_draft", parent=None, code="x = 0\n")
     assert isinstance(next_action(run), Repair)
 
 
-def test_the_last_test_stays_where_nothing_else_could_judge():
+def test_the_last_test_stays_if_nothing_else_could_judge():
     report = judged("test_sum")
     only = TESTS[: TESTS.index("def test_other")]
     run = then(first(a_run(), report, tests=only), report, action="fresh_draft", parent=None, tests=only)

@@ -1,4 +1,4 @@
-"""The whole way in one process: real clients against a loopback server, real environments, real sandboxes."""
+"""Whole runs in one process: real clients against a loopback server, real environments, real sandboxes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def sales(tmp_path):
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """A cache of its own for replies and reports; environments, slow to make, are shared by all tests."""
+    """A separate cache for replies and reports; environments, which are slow to build, are shared by all tests."""
     shared, own = Path(os.environ["FLYTE_CODEGEN_CACHE"]), tmp_path / "cache"
     own.mkdir()
     for folder in ("layers", "environments", "locks", "uv"):
@@ -180,7 +180,7 @@ def test_a_command_that_this_machine_lacks_costs_no_call_and_is_named_with_the_r
     assert result.detected_system_packages == ["wkhtmltopdf"]
 
 
-def test_a_repair_that_cannot_be_used_twice_is_one_in_vain_and_the_next_is_told_why(sales, cache):
+def test_a_repair_that_cannot_be_used_twice_is_recorded_and_the_next_prompt_says_why(sales, cache):
     nowhere = repair(edits=[{"search": "not there", "replace": "x"}])
     script = {
         "SolutionReply": [solution(BUGGY)],
@@ -223,7 +223,7 @@ def test_a_repair_sees_the_smallest_case_its_variables_and_what_was_tried(sales,
     assert [attempt.parent for attempt in result.attempt_history] == [None, 1, 2]
 
 
-def test_a_failure_that_comes_back_turns_to_the_tests_and_a_wrong_test_is_mended(sales, cache):
+def test_a_failure_that_comes_back_blames_the_tests_and_a_wrong_test_is_repaired(sales, cache):
     wrong = TESTS.replace("8.0", "9.0")
     script = {
         "SolutionReply": [solution()],
@@ -258,7 +258,7 @@ def test_an_unknown_package_fails_the_candidate_and_a_repair_replaces_it(sales, 
     assert result.detected_packages == ["humanize"]
 
 
-def test_a_package_that_the_settings_ask_for_in_vain_is_no_candidates_fault(sales, cache):
+def test_an_unavailable_base_package_is_no_candidates_fault(sales, cache):
     with ModelServer({"SolutionReply": [solution()], "TestsReply": [suite()]}) as server:
         agent = agent_for(server, base_packages=["no-such-distribution-of-anybody"])
         with pytest.raises(SettingsError, match=r"base_packages: .*no-such-distribution-of-anybody"):
@@ -329,7 +329,7 @@ def test_the_users_tests_are_run_and_no_repair_edits_them(sales, cache):
         "SolutionReply": [solution(BUGGY)],
         "TestsReply": [suite(TESTS.replace("8.0", "7.5"))],
         "RepairReply": [
-            # Blames the tests, and would bend the user's own to the bug if it could.
+            # It blames the tests, and would change the user's tests to accept the bug if it could.
             repair("test_error", edits=[{"search": "7.5", "replace": "7.50"}]),
             repair(edits=[FIX], test_code=TESTS),
         ],
@@ -403,7 +403,7 @@ def test_a_reply_cut_off_twice_is_an_error_of_its_own_and_never_the_code(sales, 
         pytest.raises(TruncatedReplyError, match="cut off") as caught,
     ):
         agent_for(server).generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
-    # What the other author's reply cost is accounted for too.
+    # The call for the tests is accounted for too.
     assert [(call.purpose, call.usage.output_tokens) for call in caught.value.calls][:2] == [("solution", 11)] * 2
     assert [call.purpose for call in caught.value.calls] == ["solution", "solution", "tests"]
 
@@ -427,10 +427,10 @@ def test_two_agents_with_their_own_endpoints_and_keys_do_not_mix(sales, cache, m
     assert "sk-of" not in "".join(result.model_dump_json() for result in results)
 
 
-@pytest.mark.parametrize(("content", "told"), [(b"PAR1\x00\x00PAR1", "Parquet"), (b"\x00\x01\x02", "binary")])
-def test_a_sample_that_is_not_what_its_name_says_is_refused_before_anything_is_sent(sales, cache, content, told):
+@pytest.mark.parametrize(("content", "message"), [(b"PAR1\x00\x00PAR1", "Parquet"), (b"\x00\x01\x02", "binary")])
+def test_a_sample_that_is_not_what_its_name_says_is_refused_before_anything_is_sent(sales, cache, content, message):
     sales.write_bytes(content)
-    with ModelServer({}) as server, pytest.raises(SampleError, match=rf"sample 'sales'.*{told}"):
+    with ModelServer({}) as server, pytest.raises(SampleError, match=rf"sample 'sales'.*{message}"):
         agent_for(server).generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
     assert server.calls == ()
 
@@ -441,7 +441,7 @@ def test_an_unreachable_api_base_names_the_address(sales, cache):
         agent.generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
 
 
-def test_an_unknown_model_and_a_missing_key_are_told_before_anything_is_sent(sales, cache):
+def test_an_unknown_model_and_a_missing_key_are_errors_before_anything_is_sent(sales, cache):
     with pytest.raises(UnknownModelError, match="palm"):
         AutoCoderAgent(model="palm-9").generate(PROMPT, samples={"sales": sales}, outputs=OUTPUTS)
     with pytest.raises(MissingKeyError, match="OPENAI_API_KEY"):

@@ -40,8 +40,8 @@ from flyteplugins_codegen.stages.loop import (
     Repair,
     RunTests,
     StrengthenTests,
+    describe_cause,
     next_action,
-    told_cause,
 )
 
 PLAN = CodePlan(description="d", approach="a")
@@ -49,7 +49,7 @@ LOCK = EnvironmentLock(python="3.11", platform="linux", digest="d")
 PASSED = TestReport(runs=(ScriptRun(case="samples", status="exited", exit_code=0),))
 
 
-def fresh(**settings):
+def new_run(**settings):
     return Run(settings=Settings(model="openai/x", **settings), request=Request(prompt="p"))
 
 
@@ -67,8 +67,8 @@ def failed(kind, subject="", message="m"):
     return TestReport(suites=(SuiteReport(origin="generated", expected=("test_a",), cause=cause),))
 
 
-def test_the_way_of_a_right_first_answer():
-    run = fresh()
+def test_the_actions_after_a_right_first_answer():
+    run = new_run()
     assert isinstance(next_action(run), FirstDraft)
     run = drafted(run)
     assert isinstance(next_action(run), BuildEnvironment)
@@ -81,13 +81,13 @@ def test_the_way_of_a_right_first_answer():
 
 
 def test_a_failed_test_is_repaired_by_a_call():
-    run = with_last(drafted(fresh()), environment=LOCK, report=failed("test_failed", "test_a", "assert 1 == 2"))
+    run = with_last(drafted(new_run()), environment=LOCK, report=failed("test_failed", "test_a", "assert 1 == 2"))
     assert next_action(run) == Repair(reason="test failed (test_a): assert 1 == 2")
 
 
 def test_an_environment_that_cannot_be_built_is_repaired_without_running_anything():
     report = TestReport(build_cause=Cause(kind="package_unavailable", subject="nope", message="no such distribution"))
-    run = with_last(drafted(fresh()), report=report)
+    run = with_last(drafted(new_run()), report=report)
     assert isinstance(next_action(run), Repair)
 
 
@@ -100,7 +100,7 @@ def test_an_environment_that_cannot_be_built_is_repaired_without_running_anythin
     ],
 )
 def test_a_missing_package_costs_no_call(report, package):
-    run = with_last(drafted(fresh(), "pandas"), environment=LOCK, report=report)
+    run = with_last(drafted(new_run(), "pandas"), environment=LOCK, report=report)
     action = next_action(run)
     assert isinstance(action, AddPackages)
     assert action.packages[0].startswith(package)
@@ -138,13 +138,13 @@ OTHER_NAMES = {
 
 @pytest.mark.parametrize(("module", "distribution"), OTHER_NAMES.items())
 def test_an_import_name_that_differs_from_its_distribution_costs_no_call(module, distribution):
-    run = with_last(drafted(fresh()), environment=LOCK, report=failed("missing_module", module))
+    run = with_last(drafted(new_run()), environment=LOCK, report=failed("missing_module", module))
     assert next_action(run).packages == (distribution,)
 
 
 @pytest.mark.parametrize("module", ["google", "ruamel", "azure", "azure.storage"])
-def test_a_name_that_several_distributions_share_tells_none_of_them(module):
-    run = with_last(drafted(fresh()), environment=LOCK, report=failed("missing_module", module))
+def test_a_name_that_several_distributions_share_adds_none_of_them(module):
+    run = with_last(drafted(new_run()), environment=LOCK, report=failed("missing_module", module))
     assert isinstance(next_action(run), Repair)
 
 
@@ -174,25 +174,25 @@ SYSTEM_NEEDS = {
 
 @pytest.mark.parametrize(("message", "package"), SYSTEM_NEEDS.items())
 def test_an_absent_library_or_command_costs_no_call(message, package):
-    run = with_last(drafted(fresh()), environment=LOCK, report=failed("exception", "", message))
-    assert next_action(run) == AddSystemPackages(packages=(package,), reason=told_cause(run.attempts[-1]))
+    run = with_last(drafted(new_run()), environment=LOCK, report=failed("exception", "", message))
+    assert next_action(run) == AddSystemPackages(packages=(package,), reason=describe_cause(run.attempts[-1]))
 
 
 def test_a_module_that_is_missing_though_its_package_is_installed_goes_to_the_model():
     lock = LOCK.model_copy(update={"requirements": "Humanize==4.1 \\\n    --hash=sha256:00\n"})
-    run = with_last(drafted(fresh()), environment=lock, report=failed("missing_module", "humanize"))
+    run = with_last(drafted(new_run()), environment=lock, report=failed("missing_module", "humanize"))
     assert isinstance(next_action(run), Repair)
 
 
 def test_a_missing_module_that_is_no_certain_cause_goes_to_the_model():
     cause = Cause(kind="missing_module", subject="humanize", message="m")
     report = TestReport(runs=(ScriptRun(case="samples", status="exited", cause=cause),))
-    assert isinstance(next_action(with_last(drafted(fresh()), environment=LOCK, report=report)), Repair)
+    assert isinstance(next_action(with_last(drafted(new_run()), environment=LOCK, report=report)), Repair)
 
 
 def test_an_absent_library_is_named_for_the_image_and_ends_the_run_where_this_machine_lacks_it():
     report = failed("exception", "ImportError", "ImportError: libGL.so.1: cannot open shared object file: No such file")
-    run = with_last(drafted(fresh()), environment=LOCK, report=report)
+    run = with_last(drafted(new_run()), environment=LOCK, report=report)
     action = next_action(run)
     assert isinstance(action, AddSystemPackages)
     again = carry_out(run, action)
@@ -205,7 +205,7 @@ def test_an_absent_library_is_named_for_the_image_and_ends_the_run_where_this_ma
 
 
 def test_the_last_iteration_ends_the_run_and_says_what_failed():
-    run = with_last(drafted(fresh(max_iterations=1)), environment=LOCK, report=failed("test_failed", "test_a"))
+    run = with_last(drafted(new_run(max_iterations=1)), environment=LOCK, report=failed("test_failed", "test_a"))
     action = next_action(run)
     assert isinstance(action, Finish)
     assert not action.success
@@ -213,22 +213,22 @@ def test_the_last_iteration_ends_the_run_and_says_what_failed():
 
 
 def test_a_report_in_which_nothing_ran_is_no_success():
-    run = with_last(drafted(fresh()), environment=LOCK, report=TestReport())
+    run = with_last(drafted(new_run()), environment=LOCK, report=TestReport())
     action = next_action(run)
     assert isinstance(action, Repair)
     assert "nothing ran" in action.reason
 
 
 @pytest.mark.parametrize(
-    ("message", "told"),
+    ("message", "line"),
     [
         ("it ended with 1\nTraceback (most recent call last):\n  File ...\nKeyError: 'a'", "exception: KeyError: 'a'"),
         ("it ended with 1\nsomething on stderr", "exception (KeyError): it ended with 1"),
         ("", "exception (KeyError): "),
     ],
 )
-def test_a_cause_is_told_in_one_line_by_what_was_raised(message, told):
-    assert Cause(kind="exception", subject="KeyError", message=message).told == told
+def test_a_cause_is_described_in_one_line_by_its_exception(message, line):
+    assert Cause(kind="exception", subject="KeyError", message=message).told == line
 
 
 def test_the_users_examples_come_before_everything_else_among_the_causes():
@@ -245,7 +245,7 @@ def test_the_users_examples_come_before_everything_else_among_the_causes():
             SuiteReport(origin="user", cause=cause("user's tests")),
         ),
     )
-    assert [found.message for found in report.causes] == ["example", "user's tests", "samples", "generated tests"]
+    assert [cause.message for cause in report.causes] == ["example", "user's tests", "samples", "generated tests"]
 
 
 GENERATED = "def test_a():\n    assert f() == 1\n\n\ndef test_b():\n    assert f() == 2\n"
@@ -282,7 +282,7 @@ def candidates(draw, count):
 
 
 def carried_out(draw, run, action):  # noqa: PLR0911 - one for each action
-    """The run after an action whose outcome is anybody's guess."""
+    """The run after an action with an arbitrary outcome."""
     if isinstance(action, ASKING) and draw(st.integers(0, 2)) == 0:
         return without_answer(draw, run, action)
     if isinstance(action, FirstDraft | Redraft):
@@ -303,7 +303,7 @@ def carried_out(draw, run, action):  # noqa: PLR0911 - one for each action
 
 
 def without_answer(draw, run, action):
-    """The run after a question that the budget did not allow, or that brought no usable reply."""
+    """The run after a question that the budget did not allow, or that got no usable reply."""
     if not isinstance(action, Repair | Redraft) or draw(st.booleans()):
         return run.model_copy(update={"stopped": "the budget is spent"})
     name = "repair" if isinstance(action, Repair) else "fresh_draft"
@@ -322,8 +322,8 @@ BLAMES = st.sampled_from(["solution", "tests", "environment"])
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), max_iterations=st.integers(1, 12), count=st.none() | st.integers(1, 4))
-def test_every_run_ends_within_its_iterations_and_asks_nobody_once_it_is_stopped(data, max_iterations, count):
-    run = fresh(max_iterations=max_iterations, candidates=count)
+def test_every_run_ends_within_its_iterations_and_asks_no_model_once_it_is_stopped(data, max_iterations, count):
+    run = new_run(max_iterations=max_iterations, candidates=count)
     for _ in range(20 * max_iterations + 20):
         action = next_action(run)
         assert action == next_action(Run.model_validate_json(run.model_dump_json())), "decided by what travels alone"

@@ -1,4 +1,4 @@
-"""Whatever happens to the process or to its cache: no reply that was kept is paid for again, and the run goes on."""
+"""After a kill, with a full disk or a damaged cache: no stored reply is paid for again, and the run goes on."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ENVIRONMENTS = ("layers", "environments", "locks", "uv")
 
 
 class SteadyServer(ModelServer):
-    """Answers the same question in the same way each time, and takes its time about it."""
+    """A slow server that always gives the same answer to the same question."""
 
     def __init__(self, script: dict[str, list[Scripted]]) -> None:
         super().__init__(script, repeat_last=True)
@@ -50,9 +50,9 @@ class SteadyServer(ModelServer):
 
 @dataclasses.dataclass(frozen=True)
 class Way:
-    """What a model says in a job, and how many calls are in flight at once at most on the way through it.
+    """What a model replies in a job, and the most calls that are in flight at the same time.
 
-    `deaths` are how many there are of a kind, more of them where they are cheap. Without tests an example judges.
+    `deaths` is the number of kills of each kind; cheap jobs have more. Without tests an example judges.
     """
 
     script: dict[str, list[Any]]
@@ -109,7 +109,7 @@ WAYS = {
 
 
 def job_in(folder: Path, server: ModelServer, settings: dict[str, Any]) -> Job:
-    """A job with a cache of its own in this folder but for environments, which are slow to make."""
+    """A job with its own cache in this folder, and the shared environments, which are slow to build."""
     folder.mkdir()
     cache, shared = folder / "cache", Path(os.environ["FLYTE_CODEGEN_CACHE"])
     cache.mkdir()
@@ -124,7 +124,7 @@ def job_in(folder: Path, server: ModelServer, settings: dict[str, Any]) -> Job:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunServer]:
-    """What forks the runs; the environments that all of them take are made."""
+    """The server that forks the runs, after their environments were built."""
     with RunServer() as server, SteadyServer(WAYS["right"].script) as model:
         undisturbed(server, job_in(tmp_path_factory.mktemp("runs") / "first", model, {}))
         yield server
@@ -132,7 +132,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunServer]:
 
 @pytest.fixture
 def new_job(tmp_path: Path) -> Callable[..., Job]:
-    """Makes jobs of one prompt on one table, each with a cache of its own."""
+    """Creates jobs with the same prompt and table, each with its own cache."""
     numbers = itertools.count(1)
     return lambda server, settings: job_in(tmp_path / str(next(numbers)), server, settings)
 
@@ -150,7 +150,7 @@ def undisturbed(runs: RunServer, work: Job) -> End:
 
 @dataclasses.dataclass(frozen=True)
 class Life:
-    """One process of a job: its key, how it ended, and how many replies were kept by then."""
+    """One process of a job: its key, how it ended, and how many replies were stored by then."""
 
     key: str
     end: End
@@ -158,7 +158,7 @@ class Life:
 
 
 def lives_of(runs: RunServer, work: Job, deaths: Iterator[Death], keys: Iterator[str]) -> list[Life]:
-    """The job, started again after each death until it comes to its end."""
+    """Start the job again after each kill until it ends."""
     lives: list[Life] = []
     while not lives or lives[-1].end.was_killed:
         work = dataclasses.replace(work, key=next(keys))
@@ -169,7 +169,7 @@ def lives_of(runs: RunServer, work: Job, deaths: Iterator[Death], keys: Iterator
 
 
 def in_flight(server: SteadyServer, lives: list[Life], questions: set[str], at_once: int) -> int:
-    """How many calls were in flight at the deaths; they alone were made again, each once for each death."""
+    """The number of calls in flight at the kills; only these were made again, once for each kill."""
     asked: set[str] = set()
     lost = repeated = 0
     for life in lives:
@@ -187,7 +187,7 @@ def in_flight(server: SteadyServer, lives: list[Life], questions: set[str], at_o
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """A way on its server: what an undisturbed run asked, and came to."""
+    """A job on its server: the questions and the result of an undisturbed run."""
 
     way: Way
     server: SteadyServer
@@ -196,13 +196,13 @@ class Trial:
 
 
 def events_of(chance: random.Random, last: int) -> Iterator[Death]:
-    """Events that grow, for a life that always ended within one stage would be followed by others for ever."""
+    """Kills at growing numbers of events: if each process ended within the same stage, the job would never end."""
     for number in itertools.count():
         yield Death(at_event=chance.randint(1, last * (4 + number) // 4))
 
 
 def times_of(chance: random.Random, most_s: float) -> Iterator[Death]:
-    """Times that grow, so that on a machine which is slow by now some life is long enough for every stage."""
+    """Kills after growing times, so that even on a slow machine some process lives long enough for every stage."""
     for number in itertools.count():
         yield Death(after_s=chance.uniform(0.0, most_s * (1 + number / 4)))
 
@@ -225,7 +225,7 @@ def test_a_run_killed_again_and_again_makes_the_calls_of_an_undisturbed_one(runs
 
 
 def deaths_of(trial: Trial, lives: list[Life]) -> int:
-    """How many deaths there were, none of which changed what was paid for or what came out."""
+    """The number of kills; none of them changed the calls that were paid for, or the result."""
     made = sum(len(trial.server.asked_by(life.key)) for life in lives)
     assert made == trial.way.calls + in_flight(trial.server, lives, trial.questions, trial.way.at_once)
     last = lives[-1].end.result
@@ -260,17 +260,17 @@ def test_different_runs_at_once_do_not_disturb_each_other(runs, new_job):
         assert [len(server.asked_by(key)) for key in ("first", "second", "third")] == [3] * 3
 
 
-def test_a_full_disk_is_told_once_for_each_kind_and_takes_no_result_away(runs, new_job):
+def test_a_full_disk_is_logged_once_for_each_kind_and_loses_no_result(runs, new_job):
     with SteadyServer(WAYS["repaired"].script) as server:
         work = new_job(server, {})
         (end,) = runs.run(work, death=Death(full_disk=True))
         assert end.result is not None, end.said
         assert end.result["success"]
         assert len(server.calls) == 3
-    told = [line for line in end.said.splitlines() if "could not be kept" in line]
+    warnings = [line for line in end.said.splitlines() if "could not be kept" in line]
     assert f"replies could not be kept in {work.cache}: No space left on device" in end.said
-    assert len(told) == len(set(told))
-    assert "set FLYTE_CODEGEN_CACHE to another folder" in told[0]
+    assert len(warnings) == len(set(warnings))
+    assert "set FLYTE_CODEGEN_CACHE to another folder" in warnings[0]
     assert "Traceback" not in end.said
 
 
@@ -297,7 +297,7 @@ def _in_the_way(path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [_emptied, _cut, _turned, _of_another_kind, _in_the_way])
-def test_damaged_entries_are_told_and_made_anew(runs, new_job, damage):
+def test_damaged_entries_are_logged_and_computed_again(runs, new_job, damage):
     with SteadyServer(WAYS["right"].script) as server:
         work = new_job(server, {})
         undisturbed(runs, work)

@@ -32,7 +32,7 @@ def test_every_sample_is_a_file_input_ahead_of_the_declared_ones(sample):
     assert job.samples == {"rain": sample}
 
 
-def test_a_sample_is_told_by_its_content_not_by_its_place(sample, tmp_path):
+def test_a_sample_is_identified_by_its_content_not_by_its_path(sample, tmp_path):
     twin = tmp_path / "elsewhere" / "rain.csv"
     twin.parent.mkdir()
     twin.write_text(CSV)
@@ -94,14 +94,14 @@ def test_an_input_declared_twice_is_refused(sample):
         prepared(samples={"rain": sample}, inputs={"rain": "file"})
 
 
-@pytest.mark.parametrize(("content", "told"), [(None, "nothing.csv"), (b"", "empty")])
-def test_a_sample_that_cannot_be_one_is_refused_before_anything_is_spent(tmp_path, content, told):
+@pytest.mark.parametrize(("content", "message"), [(None, "nothing.csv"), (b"", "empty")])
+def test_a_missing_or_empty_sample_is_refused(tmp_path, content, message):
     path = tmp_path / "nothing.csv"
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(SampleError, match="'rain'") as caught:
         prepared(samples={"rain": path})
-    assert told in str(caught.value).lower()
+    assert message in str(caught.value).lower()
 
 
 def test_a_sample_of_an_unknown_kind_names_the_known_ones():
@@ -142,7 +142,7 @@ def test_an_empty_prompt_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("example", "told"),
+    ("example", "message"),
     [
         ({"outputs": {"totl": 1.0}}, "undeclared output 'totl'; declared outputs: total"),
         ({"inputs": {"thresh": 1}, "outputs": {"total": 1.0}}, "undeclared input 'thresh'"),
@@ -154,7 +154,7 @@ def test_an_empty_prompt_is_refused():
         ({"outputs": {"total": 1.0}, "inputs": {}}, "no value for input 'threshold'"),
     ],
 )
-def test_an_example_out_of_step_says_where(sample, example, told):
+def test_an_example_that_does_not_fit_names_the_value(sample, example, message):
     with pytest.raises(InterfaceError, match="example 2") as caught:
         prepared(
             samples={"rain": sample},
@@ -162,11 +162,11 @@ def test_an_example_out_of_step_says_where(sample, example, told):
             outputs={"total": float},
             examples=[{"inputs": {"threshold": 1}, "outputs": {"total": 2}}, example],
         )
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "told"),
+    ("kind", "value", "message"),
     [
         ("int", 2**63, "64-bit"),
         pytest.param("int", 10**5000, "int with a number of more digits .* 64-bit", id="int-of-5000-digits"),
@@ -193,13 +193,13 @@ def test_an_example_out_of_step_says_where(sample, example, told):
         ("directory", {"a": 3}, "3 is no directory: it is a int"),
     ],
 )
-def test_an_output_that_no_script_could_leave_is_refused_with_its_remedy(kind, value, told):
-    with pytest.raises(InterfaceError, match=f"(?s)^example 1, output 'made': .*{told}"):
+def test_an_output_that_no_script_could_leave_is_refused_with_its_remedy(kind, value, message):
+    with pytest.raises(InterfaceError, match=f"(?s)^example 1, output 'made': .*{message}"):
         prepared(outputs={"made": kind}, examples=[{"outputs": {"made": value}}])
 
 
 @pytest.mark.parametrize(
-    ("kind", "value", "told"),
+    ("kind", "value", "message"),
     [
         ("str", "a\0b", "no NUL"),
         ("str", "x" * 131_072, "131071"),
@@ -209,8 +209,8 @@ def test_an_output_that_no_script_could_leave_is_refused_with_its_remedy(kind, v
         ("directory", {"../a": "1\n"}, r"'\.\./a' is in a folder"),
     ],
 )
-def test_an_input_that_no_script_could_be_given_is_refused_with_its_remedy(kind, value, told):
-    with pytest.raises(InterfaceError, match=f"(?s)^example 1, input 'given': .*{told}"):
+def test_an_input_that_no_script_could_be_given_is_refused_with_its_remedy(kind, value, message):
+    with pytest.raises(InterfaceError, match=f"(?s)^example 1, input 'given': .*{message}"):
         prepared(
             inputs={"given": kind},
             outputs={"made": int},

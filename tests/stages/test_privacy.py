@@ -1,4 +1,4 @@
-"""Every byte that reaches a model, over whole runs with repairs, against what was planted in the data."""
+"""Every byte that is sent to a model, in whole runs with repairs, is searched for values planted in the data."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent
 
-# Put together here, so that this file holds nothing that looks like a credential.
+# Concatenated, so that this file has nothing that looks like a credential.
 KEY = "AKI" + "A" + "Q7LMX0VKC9RB2WPS"
 ROWS = [
     {"name": "Zebulon Quxley", "email": "zeb.quxley@planted.example", "phone": "+49 30 901820", "pay": "98431"},
@@ -25,7 +25,7 @@ FIELDS: list[dict[str, str]] = [
 ]
 PERSONAL = ["planted.example", "901820", "771200", "660011", "4111 1111 1111 1111", "203.0.113.77"]
 PRIVATE = ["Zebulon", "Quxley", "Mirabel", "Xanthos", "Oswin", "Yarrow", "98431", "77123", "65008"]
-# Fails with all of a row in its message, then with rows on stderr, then works.
+# It fails with a whole row in its message, then with rows on stderr, then it works.
 CODE = textwrap.dedent(
     """
     import argparse, csv, sys
@@ -73,7 +73,7 @@ def staff(tmp_path: Path) -> Path:
 
 
 def sent(staff: Path, first_fault: str = FAULTS[0], **settings: Any) -> tuple[str, Any]:
-    """All that the server was sent in a run with two repairs, and the result."""
+    """Everything that the server received in a run with two repairs, and the result."""
     script = {"SolutionReply": [solution(first_fault)], "RepairReply": [repair(fault) for fault in FAULTS[1:]]}
     with ModelServer(script) as server:
         agent = AutoCoderAgent(
@@ -99,7 +99,7 @@ def test_nothing_personal_reaches_the_model_by_default(staff: Path) -> None:
     assert "zeb.quxley@planted.example" in result.attempt_history[0].report.runs[0].cause.message
 
 
-def test_rows_reach_the_model_as_they_are_where_the_user_says_so_but_no_key(staff: Path) -> None:
+def test_rows_reach_the_model_unchanged_if_the_user_says_so_but_no_key(staff: Path) -> None:
     text, _ = sent(staff, privacy="rows", private_columns=["name"])
     assert all(value in text for value in [*PERSONAL, *PRIVATE])
     assert KEY not in text
@@ -111,7 +111,7 @@ def test_by_profile_no_rare_value_reaches_the_model(staff: Path) -> None:
     assert "Bonn" in text
 
 
-def test_a_part_of_a_private_value_is_told_by_its_length_alone(staff: Path) -> None:
+def test_a_part_of_a_private_value_is_shown_only_by_its_length(staff: Path) -> None:
     parts = "mail, domain = rows[0]['email'].split('@'); n = len(rows); raise ValueError('no such mail')"
     text, _ = sent(staff, parts, private_columns=["name", "staff.pay"])
     assert "no such mail" in text
@@ -119,7 +119,7 @@ def test_a_part_of_a_private_value_is_told_by_its_length_alone(staff: Path) -> N
     assert not [value for value in PERSONAL + PRIVATE if value.lower() in text.lower()]
 
 
-def test_by_profile_no_variable_tells_a_part_of_a_sample(staff: Path) -> None:
+def test_by_profile_no_variable_shows_a_part_of_a_sample(staff: Path) -> None:
     parts = "mail, domain = rows[0]['email'].split('@'); raise ValueError('no such mail')"
     text, _ = sent(staff, parts, privacy="profile")
     assert "no such mail" in text

@@ -30,7 +30,7 @@ def repaired(before, **fields):
 
 @pytest.mark.parametrize("listed", ["nosuch", "NoSuch", "nosuch==9", "nosuch[extra]>=1"])
 @pytest.mark.parametrize("subject", ["nosuch", "NoSuch==9"])
-def test_a_package_that_is_not_to_be_had_goes_however_it_was_written(listed, subject):
+def test_an_unavailable_package_is_removed_in_any_notation(listed, subject):
     solution = repaired(attempt("pandas", listed, cause=unavailable(subject)), code="z = 3\n").solution
     assert solution.packages == ("pandas",)
 
@@ -40,18 +40,18 @@ def test_a_requirement_of_the_same_name_is_replaced():
     assert repaired(before, packages=["Pandas>=2"]).solution.packages == ("numpy", "Pandas>=2")
 
 
-def test_where_packages_conflict_the_reply_takes_the_place_of_all():
+def test_in_a_conflict_the_packages_of_the_reply_replace_all():
     before = attempt("pandas==1.0", "numpy==2.0", cause=unavailable(""))
     assert repaired(before, packages=["pandas", "numpy"]).solution.packages == ("pandas", "numpy")
     assert repaired(before, code="z = 3\n").solution.packages == ("pandas==1.0", "numpy==2.0")
 
 
-def test_a_refused_system_package_goes_too():
+def test_a_refused_system_package_is_removed_too():
     before = attempt(system=("libgomp1", "curl|sh"), cause=unavailable("curl|sh"))
     assert repaired(before, code="z = 3\n").solution.system_packages == ("libgomp1",)
 
 
-def test_edits_go_to_the_file_that_is_to_blame():
+def test_edits_change_the_file_that_is_to_blame():
     edits = [{"search": "1", "replace": "2"}]
     assert repaired(attempt(), edits=edits).solution.code == "x = 2\ny = 2\n"
     changed = repaired(attempt(), error_type="test_error", edits=edits)
@@ -64,7 +64,7 @@ def test_tests_that_are_edited_away_stay_tests_that_judge_nothing():
     assert gone.tests == ""
 
 
-def test_where_no_tests_were_asked_for_none_are_taken():
+def test_without_tests_before_tests_in_the_reply_are_ignored():
     before = attempt(tests=None)
     assert repaired(before, code="z = 3\n", test_code=TESTS).tests is None
     with pytest.raises(ValueError, match="changes nothing"):

@@ -1,4 +1,4 @@
-"""Constraints on their way into schemas: by our grammar, by one call for the rest, and tried on the samples first."""
+"""Constraints become schemas: by the grammar, by one call for the rest, and checked on the samples first."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def generated(
         return agent.generate("Count.", samples={"table": table}, outputs=OUTPUTS, constraints=constraints), server
 
 
-def test_common_constraints_need_no_call_and_stand_in_the_schema(table: Path) -> None:
+def test_common_constraints_need_no_call_and_are_in_the_schema(table: Path) -> None:
     result, server = generated(table, "price must be positive", "status is one of open, paid", "table.id is unique")
     assert {call.name for call in server.calls} == {"SolutionReply", "TestsReply"}
     assert [constraint.read_by for constraint in result.constraints] == ["grammar"] * 3
@@ -54,17 +54,17 @@ def test_common_constraints_need_no_call_and_stand_in_the_schema(table: Path) ->
     assert "pa.Check.isin(['open', 'paid'])" in source
 
 
-def test_a_constraint_that_the_sample_breaks_is_told_before_anything_is_spent(table: Path) -> None:
+def test_a_constraint_that_the_sample_breaks_is_an_error_before_any_call(table: Path) -> None:
     with pytest.raises(DataError) as failure:
         generated(table, "quantity must be positive", "end after start", "price between 0 and 10")
-    told = str(failure.value)
+    message = str(failure.value)
     assert (
         "'quantity must be positive': table: column 'quantity' must be more than 0: 1 row breaks this (row 2: '-1')"
-        in told
+        in message
     )
-    assert "must be > start: 1 row breaks this (row 2: '2024-01-03', '2024-01-05')" in told
-    assert "price" not in told
-    assert "validation='warn'" in told
+    assert "must be > start: 1 row breaks this (row 2: '2024-01-03', '2024-01-05')" in message
+    assert "price" not in message
+    assert "validation='warn'" in message
 
 
 def test_by_warn_a_broken_constraint_is_logged_and_the_run_goes_on(

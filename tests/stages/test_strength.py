@@ -1,4 +1,4 @@
-"""Generated tests are tested themselves, from the first reply to the result: a scripted model, real sandboxes."""
+"""Generated tests are tested by mutants, from the first reply to the result: a scripted model, real sandboxes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flyteplugins_codegen.models.spending import Budget, ModelCall
 from flyteplugins_codegen.stages.loop import Finish, MeasureStrength, StrengthenTests, next_action
 from flyteplugins_codegen.stages.strength import measure_part, parts_of, strength_of, with_parts
 
-# It fails for nothing that `main` might do.
+# It passes whatever `main` does.
 WEAK = {"test_code": "from solution import main\n\n\ndef test_main_is_there():\n    assert main is not None\n"}
 CALLS_ONLY = """\
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_wrong(tmp_path):
 
 
 def generate(table, script, prompt, *, calls, **settings):
-    """The result, for a prompt of the test's own, and how often each reply was asked for."""
+    """Generate with this prompt, check how often each reply was asked for, and return the result."""
     with ModelServer(script) as server:
         agent = AutoCoderAgent(model="openai/any", api_base=server.url, **settings)
         result = agent.generate(prompt, samples={"table": table}, outputs=job.OUTPUTS)
@@ -55,7 +55,7 @@ def table(tmp_path_factory):
     return job.write_table(tmp_path_factory.mktemp("strength") / "table.csv", rows=3)
 
 
-def test_tests_that_tell_every_mutant_take_no_call_more(table):
+def test_tests_that_kill_every_mutant_need_no_further_call(table):
     script = {"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}
     result = generate(table, script, "strong", calls=["SolutionReply", "TestsReply"])
     assert result.success
@@ -63,19 +63,19 @@ def test_tests_that_tell_every_mutant_take_no_call_more(table):
     assert "test strength 1.00" in repr(result)
 
 
-def test_parts_together_are_the_whole(table):
+def test_parts_together_have_the_strength_of_the_whole(table):
     script = {"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}
     result = generate(table, script, "in parts", calls=script)
     (attempt,) = result.attempt_history
     run = Run(settings=result.settings, request=result.request, attempts=(attempt,))
-    found = [measure_part(run, part, 3) for part in range(3)]
-    assert len({part.total for part in found}) <= 2
-    together = with_parts(run, found).attempts[0].strength
+    measured = [measure_part(run, part, 3) for part in range(3)]
+    assert len({part.total for part in measured}) <= 2
+    together = with_parts(run, measured).attempts[0].strength
     assert together.model_copy(update={"wall_s": 0.0}) == attempt.strength.model_copy(update={"wall_s": 0.0})
     assert parts_of(run) == 1
 
 
-def test_weak_tests_get_those_that_are_missing_by_one_call(table):
+def test_weak_tests_are_strengthened_by_one_call(table):
     script = {"SolutionReply": [job.solution()], "TestsReply": [WEAK], "StrongerTestsReply": [job.TESTS]}
     result = generate(table, script, "weak", calls=script)
     assert result.success
@@ -86,8 +86,8 @@ def test_weak_tests_get_those_that_are_missing_by_one_call(table):
     assert (strong.action, strong.parent, strong.candidate.solution) == ("strengthen_tests", 1, weak.candidate.solution)
     assert "def test_main_is_there" in result.tests
     assert "def test_the_header_is_no_row" in result.tests
-    (told,) = [m["content"] for m in result.conversation_history if "Wrong versions that pass" in m["content"]]
-    assert all(survivor in told for survivor in weak.strength.survivors)
+    (prompt,) = [m["content"] for m in result.conversation_history if "Wrong versions that pass" in m["content"]]
+    assert all(survivor in prompt for survivor in weak.strength.survivors)
 
 
 def test_a_mistake_that_only_the_stronger_tests_find_is_repaired(table):
@@ -112,7 +112,7 @@ def test_a_mistake_that_only_the_stronger_tests_find_is_repaired(table):
         ("import solution_of_others\n" + job.TESTS["test_code"], 3, False),
     ],
 )
-def test_a_solution_that_passed_is_not_given_up_for_further_tests_that_are_wrong(table, added, budget, kept):
+def test_a_solution_that_passed_is_not_given_up_for_added_tests_that_are_wrong(table, added, budget, kept):
     script = {
         "SolutionReply": [job.solution()],
         "TestsReply": [WEAK],
@@ -145,7 +145,7 @@ def test_without_a_usable_reply_the_run_ends_with_the_strength_that_it_has(table
     ("settings", "strength"),
     [({"min_test_strength": 0.0}, 0.0), ({"budget": Budget(max_calls=2)}, 0.0), ({"max_iterations": 1}, 0.0)],
 )
-def test_nobody_is_asked_where_it_is_not_wanted_or_cannot_be_afforded(table, settings, strength):
+def test_no_call_is_made_if_it_is_not_wanted_or_cannot_be_afforded(table, settings, strength):
     script = {"SolutionReply": [job.solution()], "TestsReply": [WEAK]}
     result = generate(table, script, f"not asked {settings}", calls=["SolutionReply", "TestsReply"], **settings)
     assert result.success
@@ -187,7 +187,7 @@ def test_a_wrong_solution_is_no_success_by_tests_that_assert_nothing(table, chec
         ("def test_f():\n    assert f() == 1\n", {}, None),  # the code has no place for a mistake
     ],
 )
-def test_what_needs_no_mutant_to_be_told(tests, settings, share):
+def test_the_strength_without_any_mutant(tests, settings, share):
     run = run_of(tests=tests, settings=settings)
     assert strength_of(run, run.attempts[0]) == TestStrength(share=share)
 
@@ -220,5 +220,5 @@ def run_of(strength=None, tests="def test(): ...", **changes):
         (run_of(STRENGTH, calls=(ModelCall(purpose="stronger_tests", model="m"),)), Finish),
     ],
 )
-def test_what_follows_on_a_candidate_that_passed(run, action):
+def test_the_action_after_a_candidate_that_passed(run, action):
     assert isinstance(next_action(run), action)

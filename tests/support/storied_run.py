@@ -28,7 +28,7 @@ from flyteplugins_codegen.models.run import (
 )
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import ModelCall, Usage
-from flyteplugins_codegen.stages.report.page import Told
+from flyteplugins_codegen.stages.report.page import ReportContent
 
 CODE = '''"""Revenue by day."""
 
@@ -78,7 +78,7 @@ KeyError: 'Price'
 ISOLATION = ("user", "mount", "pid", "network", "ipc", "seccomp", "cgroup-memory")
 
 
-def told_run() -> Told:
+def told_run() -> ReportContent:
     """Three attempts: a column's name was wrong, then a test was, then all was well."""
     run = Run(
         settings=Settings(model="openai/gpt-4.1", name="revenue"),
@@ -104,7 +104,7 @@ def told_run() -> Told:
         input="since = 2024-01-01",
         answers=(Answer(attempts=(1,), text="total = 1204"), Answer(attempts=(2, 3), text="total = 1204.5")),
     )
-    return Told(
+    return ReportContent(
         run=run,
         chosen=3,
         confidence=0.75,

@@ -1,1 +1,1 @@
-"""A model that works by tools, every one of which touches values of ours or runs in the sandbox."""
+"""A model that works with tools. Every tool works on values in memory, or runs in the sandbox."""

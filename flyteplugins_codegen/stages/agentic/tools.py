@@ -1,4 +1,8 @@
-"""The tools: what each takes, how a model is told of it, and how its call is read. There is no shell among them."""
+"""The agent's tools: their arguments, their description for the model, and its calls parsed. There is no shell.
+
+The agent's files are values in memory, of bounded size. They are copied into a sandbox for each run, and never written
+on the host.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +19,22 @@ from flyteplugins_codegen.models.run import TESTS_FILE
 from flyteplugins_codegen.models.spending import Tool, ToolCall
 from flyteplugins_codegen.source.edits import apply_edits
 
-# The agent's files: values in memory, bounded, laid into a sandbox for each run and never written on the host.
-
 SAMPLES: Final = "samples/"
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\Z")
 _MOST_FILES: Final = 40
-# They travel round the loop with the run, of which a cluster takes 2 MB.
+# The files are part of the run, which a cluster accepts up to 2 MB.
 _FILE_BYTES: Final = 48 << 10
 _TOTAL_BYTES: Final = 128 << 10
+_DEFAULT_LINES: Final = 200
+_PACKAGES: Final = "PyPI distributions needed beyond what solution.py imports by name; holds until given anew"
 
 
 class ToolError(ValueError):
-    """What a tool answers to a call that it cannot carry out. Said to the model; ends nothing."""
+    """A tool cannot carry out a call. The message is the tool's result for the model; the agent goes on."""
 
 
 def with_file(files: Mapping[str, str], name: str, text: str) -> dict[str, str]:
-    """The files with this one as given. Raises ToolError for a name or a size that is not possible."""
+    """The files with this one added or replaced. Raises ToolError for an invalid name or size."""
     _check_name(name)
     size = _size(text)
     if size > _FILE_BYTES:
@@ -44,7 +48,7 @@ def with_file(files: Mapping[str, str], name: str, text: str) -> dict[str, str]:
 
 
 def with_edit(files: Mapping[str, str], name: str, search: str, replace: str) -> dict[str, str]:
-    """The files with one change of one of them. Raises ToolError where it does not apply at exactly one place."""
+    """The files with one change in one of them. Raises ToolError unless it applies at exactly one place."""
     try:
         changed = apply_edits(file_text(files, name), [(search, replace)])
     except ToolError:
@@ -55,7 +59,7 @@ def with_edit(files: Mapping[str, str], name: str, search: str, replace: str) ->
 
 
 def file_text(files: Mapping[str, str], name: str) -> str:
-    """The text of a file. Raises ToolError where there is none of this name."""
+    """The text of a file. Raises ToolError for an unknown name."""
     if name not in files:
         raise ToolError(f"there is no file {name[:100]!r}; there are {', '.join(sorted(files)) or 'none'}")
     return files[name]
@@ -72,7 +76,7 @@ def _check_name(name: str) -> None:
 
 
 def _size(text: str) -> int:
-    """Its bytes as a file. Raises ToolError for a text that no file of ours can hold."""
+    """The size of the text in bytes. Raises ToolError for a text that cannot be written to a file."""
     if "\0" in text:
         raise ToolError("the text holds a NUL character; write it as \\0 in the source")
     try:
@@ -81,8 +85,7 @@ def _size(text: str) -> int:
         raise ToolError(f"the text holds half a character at position {error.start}; leave it out") from error
 
 
-_DEFAULT_LINES: Final = 200
-_PACKAGES: Final = "PyPI distributions needed beyond what solution.py imports by name; holds until given anew"
+# --- arguments: the docstrings and descriptions are part of the prompt ---
 
 
 class ListFiles(Reply):
@@ -159,7 +162,7 @@ _TYPES: Final[dict[str, type[ToolArguments]]] = {
 
 def _tool(name: str, arguments: type[BaseModel]) -> Tool:
     schema = portable_schema(arguments) if arguments.model_fields else {"type": "object", "properties": {}}
-    required = [field for field, told in arguments.model_fields.items() if told.is_required()]
+    required = [name for name, field in arguments.model_fields.items() if field.is_required()]
     parameters = {**{key: value for key, value in schema.items() if key not in {"title", "description"}}}
     return Tool(
         name=name,
@@ -171,17 +174,17 @@ def _tool(name: str, arguments: type[BaseModel]) -> Tool:
 TOOLS: Final = tuple(_tool(name, arguments) for name, arguments in _TYPES.items())
 
 
-def read_call(call: ToolCall) -> ToolArguments:
-    """What a call asks for. Raises ToolError that says what is wrong with it."""
+def parse_call(call: ToolCall) -> ToolArguments:
+    """The arguments of a call. Raises ToolError that says what is wrong with them."""
     arguments = _TYPES.get(call.name)
     if arguments is None:
         raise ToolError(f"there is no tool {call.name[:60]!r}; the tools are {', '.join(_TYPES)}")
     try:
-        given = json.loads(call.arguments or "{}", strict=False)
+        values = json.loads(call.arguments or "{}", strict=False)
     except (ValueError, RecursionError) as error:
         raise ToolError(f"the arguments of {call.name} are no complete JSON object: {error}; call it again") from error
     try:
-        return arguments.model_validate(given)
+        return arguments.model_validate(values)
     except ValidationError as error:
-        wrong = [f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}" for each in error.errors()[:5]]
+        wrong = [f"{'.'.join(map(str, flaw['loc'])) or 'arguments'}: {flaw['msg']}" for flaw in error.errors()[:5]]
         raise ToolError(f"{call.name} cannot be called so: {'; '.join(wrong)}") from error

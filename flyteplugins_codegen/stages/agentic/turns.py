@@ -1,4 +1,4 @@
-"""One turn of an agent: its calls carried out in order, each answered; a call that cannot be is answered so."""
+"""One turn of an agent: its tool calls are carried out in order. A call that cannot be gets an error as its result."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from typing import Final
 
 from flyteplugins_codegen.judging.causes import syntax_cause
 from flyteplugins_codegen.llm.protocol import ModelReply
-from flyteplugins_codegen.llm.wire import describe_tools
 from flyteplugins_codegen.models.job import Candidate, CodePlan
 from flyteplugins_codegen.models.run import SOLUTION_FILE, TESTS_FILE, AgentSession
-from flyteplugins_codegen.models.spending import Message, ToolCall, ToolResult
+from flyteplugins_codegen.models.spending import ToolResult
+from flyteplugins_codegen.stages.agentic.conversation import (
+    CUT_OFF,
+    tool_result,
+    with_nudge,
+    with_reply,
+    with_results,
+)
 from flyteplugins_codegen.stages.agentic.running import (
-    Desk,
+    AgentWorkspace,
     candidate_of,
     judge_files,
     run_on_sample,
@@ -22,7 +28,6 @@ from flyteplugins_codegen.stages.agentic.running import (
 )
 from flyteplugins_codegen.stages.agentic.tools import (
     SAMPLES,
-    TOOLS,
     EditFile,
     ListFiles,
     ReadFile,
@@ -33,167 +38,132 @@ from flyteplugins_codegen.stages.agentic.tools import (
     ToolError,
     WriteFile,
     file_text,
-    read_call,
+    parse_call,
     with_edit,
     with_file,
 )
-from flyteplugins_codegen.text import shorten_middle
 
 _CALLS_A_TURN: Final = 16
 _MOST_PACKAGES: Final = 50
-_RESULT_CHARS: Final = 8_000
-_CUT_OFF: Final = "your reply was cut off at the length limit, and nothing of it was done; write less at once"
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """What a call came to: the session after it, the answer, and the candidate that it submitted."""
+class ToolOutcome:
+    """The session after a call or a turn, the text of the result, and the candidate that was submitted."""
 
     session: AgentSession
-    told: str
+    text: str = ""
     submitted: Candidate | None = None
 
 
-def take_turn(desk: Desk, session: AgentSession, reply: ModelReply) -> Done:
-    """The session after the model's reply; where it submitted a candidate, with the results still `pending`.
+def take_turn(workspace: AgentWorkspace, session: AgentSession, reply: ModelReply) -> ToolOutcome:
+    """Carry out the calls in the model's reply. If it submits a candidate, the results stay in `pending`.
 
-    Raises as the stages do that run things; nothing that a model writes raises.
+    Raises as the stages that run candidates; nothing that a model writes can raise.
     """
-    said = reply.message if reply.tool_calls or reply.text.strip() else reply.message.model_copy(update=_SILENCE)
-    session = session.model_copy(update={"messages": (*session.messages, said), "turns": session.turns + 1})
+    session = with_reply(session, reply)
     if not reply.tool_calls:
-        return Done(_nudged(session, reply), "")
-    session, results, submitted = _answer(desk, session.model_copy(update={"silent_turns": 0}), reply)
+        return ToolOutcome(with_nudge(session, reply))
+    session, results, submitted = _carry_out_calls(workspace, session.model_copy(update={"silent_turns": 0}), reply)
     if submitted is not None:
-        return Done(session.model_copy(update={"pending": results}), "", submitted)
-    return Done(answered(session, results, desk.run.settings.max_turns), "")
+        return ToolOutcome(session.model_copy(update={"pending": results}), submitted=submitted)
+    return ToolOutcome(with_results(session, results, workspace.run.settings.max_turns))
 
 
-_SILENCE: Final = {"content": "..."}  # no provider takes a message without any content
-
-
-def answered(session: AgentSession, results: tuple[ToolResult, ...], max_turns: int) -> AgentSession:
-    """The session with the results as its next message, which says so when few turns are left."""
-    left = max_turns - session.turns
-    few = f"{left} turn{'s are' if left > 1 else ' is'} left: call submit before that." if 0 < left <= _FEW else ""
-    message = Message(role="user", content=few, tool_results=results)
-    return session.model_copy(update={"messages": (*session.messages, message), "pending": ()})
-
-
-_FEW: Final = 3
-
-
-def _nudged(session: AgentSession, reply: ModelReply) -> AgentSession:
-    text = f"You called no tool. {describe_tools(TOOLS)}"
-    if reply.stop_reason == "truncated":
-        text = f"{_CUT_OFF[0].upper()}{_CUT_OFF[1:]}."
-    told = Message(role="user", content=text)
-    return session.model_copy(update={"messages": (*session.messages, told), "silent_turns": session.silent_turns + 1})
-
-
-def _answer(
-    desk: Desk, session: AgentSession, reply: ModelReply
+def _carry_out_calls(
+    workspace: AgentWorkspace, session: AgentSession, reply: ModelReply
 ) -> tuple[AgentSession, tuple[ToolResult, ...], Candidate | None]:
     results: list[ToolResult] = []
     submitted: Candidate | None = None
     for number, call in enumerate(reply.tool_calls):
         try:
             _check_in_turn(number, reply, submitted)
-            done = carry_out(desk, session, read_call(call))
+            arguments = parse_call(call)
+            outcome = _TOOLS[type(arguments)](workspace, session, arguments)
         except ToolError as error:
-            results.append(_result(call, str(error), is_error=True))
+            results.append(tool_result(call, str(error), is_error=True))
             continue
-        session, submitted = done.session, done.submitted or submitted
-        results.append(_result(call, done.told, is_error=False))
+        session, submitted = outcome.session, outcome.submitted or submitted
+        results.append(tool_result(call, outcome.text, is_error=False))
     return session, tuple(results), submitted
 
 
 def _check_in_turn(number: int, reply: ModelReply, submitted: Candidate | None) -> None:
     if reply.stop_reason == "truncated":
-        raise ToolError(_CUT_OFF)
+        raise ToolError(CUT_OFF)
     if submitted is not None:
         raise ToolError("not done, for you submitted before it in the same reply")
     if number >= _CALLS_A_TURN:
         raise ToolError(f"not done: {_CALLS_A_TURN} calls in one reply are the most")
 
 
-def _result(call: ToolCall, text: str, *, is_error: bool) -> ToolResult:
-    # Half a character, in an error that quotes a broken call, cannot be sent; a NUL not every server takes.
-    clean = shorten_middle(text, _RESULT_CHARS).replace("\0", "\\0").encode(errors="replace").decode()
-    return ToolResult(call_id=call.id, content=clean, is_error=is_error)
+# --- tools ---
 
 
-def carry_out(desk: Desk, session: AgentSession, asked: ToolArguments) -> Done:
-    """One call. Raises ToolError where it cannot be done."""
-    return _ACTS[type(asked)](desk, session, asked)
+def _list_files(workspace: AgentWorkspace, session: AgentSession, _: ListFiles) -> ToolOutcome:
+    return ToolOutcome(session, "\n".join(_file_lines(workspace, session)))
 
 
-def _list(desk: Desk, session: AgentSession, _: ListFiles) -> Done:
-    return Done(session, "\n".join(_listed(desk, session)))
-
-
-def _listed(desk: Desk, session: AgentSession) -> Iterator[str]:
+def _file_lines(workspace: AgentWorkspace, session: AgentSession) -> Iterator[str]:
     for name, text in sorted(session.files.items()):
         yield f"{name}: {len(text.splitlines())} lines, {len(text.encode()):,} bytes"
-    for sample in desk.run.request.samples:
+    for sample in workspace.run.request.samples:
         yield f"{SAMPLES}{sample.name}: {sample.size_bytes:,} bytes, read only; a run gets it as --{sample.name}"
-    if not (session.files or desk.run.request.samples):
+    if not (session.files or workspace.run.request.samples):
         yield "there are no files yet"
 
 
-def _read(desk: Desk, session: AgentSession, asked: ReadFile) -> Done:
-    if asked.path.startswith(SAMPLES):
-        lines = sample_rows(desk, asked.path.removeprefix(SAMPLES))
+def _read_file(workspace: AgentWorkspace, session: AgentSession, arguments: ReadFile) -> ToolOutcome:
+    path, first = arguments.path, arguments.offset
+    if path.startswith(SAMPLES):
+        lines = sample_rows(workspace, path.removeprefix(SAMPLES))
     else:
-        lines = file_text(session.files, asked.path).splitlines()
-    shown = lines[asked.offset - 1 : asked.offset - 1 + asked.limit]
+        lines = file_text(session.files, path).splitlines()
+    shown = lines[first - 1 : first - 1 + arguments.limit]
     if not shown:
-        none = "no row of it may be shown" if asked.path.startswith(SAMPLES) and not lines else "there is nothing"
-        raise ToolError(f"{asked.path}: {none} from {asked.offset} on, of {len(lines)}")
-    head = f"{asked.path}, {asked.offset} to {asked.offset + len(shown) - 1} of {len(lines)}:"
-    return Done(session, "\n".join([head, *shown]))
+        reason = "no row of it may be shown" if path.startswith(SAMPLES) and not lines else "there is nothing"
+        raise ToolError(f"{path}: {reason} from {first} on, of {len(lines)}")
+    head = f"{path}, {first} to {first + len(shown) - 1} of {len(lines)}:"
+    return ToolOutcome(session, "\n".join([head, *shown]))
 
 
-def _write(_: Desk, session: AgentSession, asked: WriteFile) -> Done:
-    files = with_file(session.files, asked.path, asked.content)
-    return Done(session.model_copy(update={"files": files}), f"{asked.path} is written")
+def _write_file(_: AgentWorkspace, session: AgentSession, arguments: WriteFile) -> ToolOutcome:
+    files = with_file(session.files, arguments.path, arguments.content)
+    return ToolOutcome(session.model_copy(update={"files": files}), f"{arguments.path} is written")
 
 
-def _edit(_: Desk, session: AgentSession, asked: EditFile) -> Done:
-    files = with_edit(session.files, asked.path, asked.search, asked.replace)
-    return Done(session.model_copy(update={"files": files}), f"{asked.path} is changed")
+def _edit_file(_: AgentWorkspace, session: AgentSession, arguments: EditFile) -> ToolOutcome:
+    files = with_edit(session.files, arguments.path, arguments.search, arguments.replace)
+    return ToolOutcome(session.model_copy(update={"files": files}), f"{arguments.path} is changed")
 
 
-def _run_tests(desk: Desk, session: AgentSession, asked: RunTests) -> Done:
-    session = _with_packages(session, asked.packages)
-    if asked.path != TESTS_FILE:
-        return Done(session, run_scratch_tests(desk, session, asked.path))
-    report, told = judge_files(desk, session)
+def _run_tests(workspace: AgentWorkspace, session: AgentSession, arguments: RunTests) -> ToolOutcome:
+    session = _with_packages(session, arguments.packages)
+    if arguments.path != TESTS_FILE:
+        return ToolOutcome(session, run_scratch_tests(workspace, session, arguments.path))
+    report, text = judge_files(workspace, session)
     tested = candidate_of(session) if report.passed else session.tested
-    return Done(session.model_copy(update={"tested": tested}), told)
+    return ToolOutcome(session.model_copy(update={"tested": tested}), text)
 
 
-def _run_on_sample(desk: Desk, session: AgentSession, asked: RunOnSample) -> Done:
-    session = _with_packages(session, asked.packages)
-    return Done(session, run_on_sample(desk, session, asked.values))
+def _run_on_sample(workspace: AgentWorkspace, session: AgentSession, arguments: RunOnSample) -> ToolOutcome:
+    session = _with_packages(session, arguments.packages)
+    return ToolOutcome(session, run_on_sample(workspace, session, arguments.values))
 
 
-def _submit(desk: Desk, session: AgentSession, asked: Submit) -> Done:
-    session = _with_packages(session, asked.packages)
-    plan = CodePlan(description=asked.description, approach=asked.approach)
-    candidate = candidate_of(session, plan, asked.system_packages)
-    if candidate.tests is None and not desk.run.settings.skip_tests:
+def _submit(workspace: AgentWorkspace, session: AgentSession, arguments: Submit) -> ToolOutcome:
+    run, session = workspace.run, _with_packages(session, arguments.packages)
+    plan = CodePlan(description=arguments.description, approach=arguments.approach)
+    candidate = candidate_of(session, plan, arguments.system_packages)
+    if candidate.tests is None and not run.settings.skip_tests:
         raise ToolError(f"there is no {TESTS_FILE} yet; write tests of what the description promises")
     flaw = syntax_cause(candidate.solution.code, SOLUTION_FILE)
     if flaw is not None:
         raise ToolError(flaw.message)
-    if desk.run.attempts and candidate.model_copy(update={"plan": _plan_of(desk)}) == desk.run.attempts[-1].candidate:
+    last = run.attempts[-1].candidate if run.attempts else None
+    if last is not None and candidate.model_copy(update={"plan": last.plan}) == last:
         raise ToolError("this is the candidate that failed, unchanged; mend what you were told first")
-    return Done(session, "", candidate)
-
-
-def _plan_of(desk: Desk) -> CodePlan:
-    return desk.run.attempts[-1].candidate.plan
+    return ToolOutcome(session, submitted=candidate)
 
 
 def _with_packages(session: AgentSession, packages: list[str] | None) -> AgentSession:
@@ -204,11 +174,11 @@ def _with_packages(session: AgentSession, packages: list[str] | None) -> AgentSe
     return session.model_copy(update={"packages": tuple(dict.fromkeys(packages))})
 
 
-_ACTS: Final[dict[type[ToolArguments], Callable[..., Done]]] = {
-    ListFiles: _list,
-    ReadFile: _read,
-    WriteFile: _write,
-    EditFile: _edit,
+_TOOLS: Final[dict[type[ToolArguments], Callable[..., ToolOutcome]]] = {
+    ListFiles: _list_files,
+    ReadFile: _read_file,
+    WriteFile: _write_file,
+    EditFile: _edit_file,
     RunTests: _run_tests,
     RunOnSample: _run_on_sample,
     Submit: _submit,

@@ -1,1 +1,1 @@
-"""Several candidates for one job: asked for and judged side by side, grouped by what they do, one chosen or none."""
+"""Several candidates for one job: judged at the same time, grouped by behaviour, and one chosen or none."""

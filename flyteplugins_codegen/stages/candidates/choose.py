@@ -1,50 +1,56 @@
-"""Whether two candidates did the same, told from their reports alone."""
+"""Which of several candidates to go on with: those that behave alike form groups, and the groups are ranked.
+
+It combines two ideas. CodeT (Chen et al. 2022, arXiv 2207.10397) groups solutions by the generated tests that they
+pass, and scores a group by the size of both sets. As in the authors' own program, the square root of the number of
+solutions is taken: solutions that make the same mistake are common, tests that pass by chance are not. MBR-exec (Shi et
+al. 2022, arXiv 2204.11454) takes the candidate whose outputs most others share; here candidates form a group only if
+their outputs are the same on every input. The user's checks come before both: see `is_trusted`.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
 from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.run import Attempt, Group, Run, ScriptRun, SuiteReport, TestReport
-from flyteplugins_codegen.models.spending import ModelCall
+from flyteplugins_codegen.models.run import Attempt, Group, ScriptRun, SuiteReport, TestReport
 from flyteplugins_codegen.solution.expectations import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 
 _JUDGING_KINDS = frozenset({"test_failed"})
 
 
 def is_trusted(report: TestReport | None) -> bool:
-    """Whether everything that the user gave is passed: examples, own tests, and the script on the samples."""
+    """Whether all of the user's checks passed: the examples, the user's tests, and the script on the samples."""
     if report is None or report.build_cause is not None or not (report.runs or report.suites):
         return False
     return all(run.passed for run in report.runs) and all(s.passed for s in report.suites if s.origin == "user")
 
 
 def same_outputs(one: TestReport, other: TestReport) -> bool:
-    """Whether every run of the script left the same outputs: floats within a tolerance, files by what they read as.
+    """Whether all runs of the script left the same outputs: floats within a tolerance, text files by their text.
 
-    What cannot be told does not count: see `can_be_compared`.
+    Outputs that cannot be compared do not count; see `can_be_compared`.
     """
     return differing_run(one, other) is None
 
 
 def differing_run(one: TestReport, other: TestReport) -> tuple[ScriptRun, ScriptRun] | None:
-    """The first run of the script on which two candidates left other outputs, as either had it."""
+    """The first case on which the outputs of two candidates differ, as a run of each; None if there is none."""
     others = {run.case: run for run in other.runs}
     pairs = ((run, others[run.case]) for run in one.runs if run.case in others)
     return next((pair for pair in pairs if differing_output(*pair) is not None), None)
 
 
 def differing_output(one: ScriptRun, other: ScriptRun) -> str | None:
-    """The name of the first output that is not the same in two runs."""
+    """The name of the first output that differs between two runs."""
     names = dict.fromkeys([*one.outputs, *other.outputs])
     return next((name for name in names if _are_same(one.outputs.get(name), other.outputs.get(name)) is False), None)
 
 
 def can_be_compared(one: TestReport, other: TestReport) -> bool:
-    """Whether any output of two candidates says anything of whether they did the same."""
+    """Whether two candidates have at least one output that can be compared."""
     others = {run.case: run for run in other.runs}
     return any(
         _are_same(value, others[run.case].outputs.get(name)) is not None
@@ -54,8 +60,8 @@ def can_be_compared(one: TestReport, other: TestReport) -> bool:
     )
 
 
-def passed_tests(report: TestReport) -> tuple[str, ...]:
-    """The generated tests that were passed; none of a suite whose verdict is not its tests' own."""
+def passed_generated_tests(report: TestReport) -> tuple[str, ...]:
+    """The generated tests that passed. A suite that failed as a whole has none."""
     return tuple(
         test.name
         for suite in _generated(report)
@@ -65,16 +71,16 @@ def passed_tests(report: TestReport) -> tuple[str, ...]:
     )
 
 
-def failed_tests(report: TestReport) -> tuple[str, ...]:
-    """The generated tests that were not passed. A suite that failed as a whole goes by the name of its cause."""
-    passed = set(passed_tests(report))
+def failed_generated_tests(report: TestReport) -> tuple[str, ...]:
+    """The generated tests that did not pass. A suite that failed as a whole is listed by the kind of its cause."""
+    passed = set(passed_generated_tests(report))
     names = [name for suite in _generated(report) for name in suite.expected if name not in passed]
-    whole = [suite.cause.kind for suite in _generated(report) if suite.cause is not None]
-    return tuple(names) or tuple(whole)
+    kinds = [suite.cause.kind for suite in _generated(report) if suite.cause is not None]
+    return tuple(names) or tuple(kinds)
 
 
 def is_judged_by_tests(report: TestReport) -> bool:
-    """Whether the generated tests that failed did so one by one, each of them a verdict of its own."""
+    """Whether the generated tests have a verdict each, so that no suite failed as a whole."""
     return all(suite.cause is None or suite.cause.kind in _JUDGING_KINDS for suite in _generated(report))
 
 
@@ -83,7 +89,7 @@ def _generated(report: TestReport) -> Iterator[SuiteReport]:
 
 
 def _are_same(one: JsonValue, other: JsonValue) -> bool | None:
-    """None of files that are no text and have other bytes: a picture or a workbook may be the same all the same."""
+    """None for binary files with different bytes: images or workbooks with equal content may differ in bytes."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         if "text_sha256" in one and "text_sha256" in other:
             return one["text_sha256"] == other["text_sha256"]
@@ -94,41 +100,14 @@ def _are_same(one: JsonValue, other: JsonValue) -> bool | None:
     return type(one) is type(other) and one == other
 
 
-# How many candidates may be asked for at once, by what is left of the budget and of the iterations.
-
-
-def affordable_drafts(run: Run, wanted: int, calls_beside: int = 0) -> int:
-    """As many of the drafts that are wanted at once as there is room for; one at least, which the budget then decides.
-
-    `calls_beside` are made at the same time for something else. What a solution takes is not known before there was
-    one: the largest call so far stands for it.
-    """
-    budget = run.settings.budget
-    room = [
-        wanted,
-        run.settings.max_iterations - len(run.attempts),
-        _room(run, budget.max_calls, lambda _: 1) - calls_beside,
-        _room(run, budget.max_tokens, lambda call: call.usage.input_tokens + call.usage.output_tokens),
-        _room(run, budget.max_cost_usd, lambda call: call.cost_usd or 0.0),
-    ]
-    return max(1, int(min(room)))
-
-
-def _room(run: Run, bound: float | None, measure: Callable[[ModelCall], float]) -> float:
-    """How often the largest call so far still fits below the bound."""
-    largest = max(map(measure, run.calls), default=0) or measure(ModelCall(purpose="solution", model=""))
-    if bound is None or not largest:
-        return float("inf")
-    return (bound - sum(measure(call) for call in run.calls if not call.is_reused)) / largest
-
-
-# Candidates grouped by what they do, and the groups ranked.
+# --- groups ---
 
 
 def group_attempts(attempts: Sequence[Attempt]) -> tuple[Group, ...]:
-    """The attempts that pass what the user gave, in groups, the best first; the order of `attempts` changes nothing.
+    """The attempts that pass the user's checks, grouped by behaviour, the best group first.
 
-    Being within a tolerance is not transitive: whoever does the same as any one of a group belongs to it.
+    Equality within a tolerance is not transitive: an attempt belongs to a group if it equals any member. The order of
+    `attempts` does not matter.
     """
     groups: list[list[Attempt]] = []
     for attempt in sorted(attempts, key=lambda attempt: attempt.number):
@@ -141,21 +120,23 @@ def group_attempts(attempts: Sequence[Attempt]) -> tuple[Group, ...]:
 
 
 def score(size: int, passed: int) -> float:
-    """Of a group of that many candidates that pass that many generated tests: it grows with either."""
-    return math.sqrt(size) * (1 + passed)  # one more than in the paper: groups differ in size where there are no tests
+    """The score of a group of `size` candidates that pass `passed` generated tests; it grows with both."""
+    return math.sqrt(size) * (1 + passed)  # + 1, unlike the paper: without tests, the size decides
 
 
 def does_same(one: Attempt, other: Attempt) -> bool:
-    """Whether two attempts left the same outputs and, judged by the same tests, passed the same of them."""
+    """Whether two attempts have the same outputs and, if they have the same tests, pass the same ones."""
     first, second = _report(one), _report(other)
-    if one.candidate.tests == other.candidate.tests and set(passed_tests(first)) != set(passed_tests(second)):
+    if one.candidate.tests == other.candidate.tests and set(passed_generated_tests(first)) != set(
+        passed_generated_tests(second)
+    ):
         return False
     return same_outputs(first, second)
 
 
 def _group(members: Sequence[Attempt]) -> Group:
     report = _report(members[0])
-    passed, failed = passed_tests(report), failed_tests(report)
+    passed, failed = passed_generated_tests(report), failed_generated_tests(report)
     numbers = tuple(sorted(attempt.number for attempt in members))
     return Group(attempts=numbers, passed=passed, failed=failed, score=score(len(members), len(passed)))
 
@@ -168,14 +149,14 @@ def _report(attempt: Attempt) -> TestReport:
     return attempt.report or TestReport()
 
 
-# Which of several judged candidates to go on with, and whether their disagreement leaves none to be trusted.
+# --- the choice ---
 
 
 class Choice(Value):
-    """What the candidates of one round come to. `groups` are those that pass what the user gave, the best first.
+    """The choice among the candidates of one round. `groups` are those that pass the user's checks, the best first.
 
-    `attempt` is the number of the one to go on with, None where none passes what the user gave. `outvoted` are the
-    generated tests that it fails with most of the others. `is_undecided`: several groups pass everything, and none of
+    `attempt` is the number of the attempt to go on with, None if none passes the user's checks. `outvoted` are the
+    generated tests that the attempt and most others fail. `is_undecided`: several groups pass everything, and none of
     them has more candidates than all the others together.
     """
 
@@ -186,10 +167,11 @@ class Choice(Value):
 
 
 def choose(attempts: Sequence[Attempt]) -> Choice:
-    """Choose among candidates that were made at once and judged by the same tests. Pure, whatever their order.
+    """Choose among candidates that were made at once and judged by the same tests. Pure; their order does not matter.
 
-    The best group has the word where most candidates belong to it: tests that it fails are outvoted. Else the tests
-    decide: the groups that pass all of them are left, one of them or the one that most of these belong to is chosen.
+    If most candidates belong to the best group, it is chosen, and the tests that it fails are outvoted. Otherwise the
+    tests decide among the groups that pass all of them: the only such group, or the one with the majority of their
+    candidates.
     """
     groups = group_attempts(attempts)
     if not groups:
@@ -204,7 +186,7 @@ def choose(attempts: Sequence[Attempt]) -> Choice:
 
 
 def _chosen(groups: tuple[Group, ...], group: Group, attempts: Sequence[Attempt]) -> Choice:
-    """The shortest script of the group stands for it: what does the same with less is easier to review."""
+    # The shortest script represents the group: it is the easiest to review.
     members = [attempt for attempt in attempts if attempt.number in group.attempts]
     best = min(members, key=lambda attempt: (len(attempt.candidate.solution.code), attempt.number))
     can_outvote = _is_majority(group, groups) and _may_outvote(group, attempts)
@@ -212,12 +194,12 @@ def _chosen(groups: tuple[Group, ...], group: Group, attempts: Sequence[Attempt]
 
 
 def _is_majority(group: Group, among: Sequence[Group]) -> bool:
-    """Whether more than half of the candidates belong to it, and it is more than one voice."""
-    return len(group.attempts) > 1 and 2 * len(group.attempts) > sum(len(each.attempts) for each in among)
+    """Whether the group has more than half of all candidates, and more than one."""
+    return len(group.attempts) > 1 and 2 * len(group.attempts) > sum(len(other.attempts) for other in among)
 
 
 def _may_outvote(group: Group, attempts: Sequence[Attempt]) -> bool:
-    """Tests are doubted one by one, and by candidates that pass some: a suite that is wrong as a whole is repaired."""
+    """Whether the group may outvote tests: it passes some of them, and no suite failed as a whole."""
     member = next(attempt for attempt in attempts if attempt.number == group.attempts[0])
     judged = member.report is not None and is_judged_by_tests(member.report)
     return group.passes_all or (judged and bool(group.passed))

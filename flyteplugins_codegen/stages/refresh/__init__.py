@@ -1,1 +1,1 @@
-"""Fresh data for a solution that is there: looked at, run, and the solution renewed only where it must be."""
+"""A saved solution on fresh data: examined, run, and renewed only if necessary."""

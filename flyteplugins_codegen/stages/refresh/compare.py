@@ -1,4 +1,4 @@
-"""The old and the new solution side by side, on the old data and on the fresh."""
+"""The old and the new solution compared by their outputs, on the old data and on the fresh data."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from flyteplugins_codegen.portable.validator import UnreadableError, read_cells
 from flyteplugins_codegen.solution.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.telemetry import stage
 
-# How far two output files differ: tables by their rows, other files by their bytes.
-
-# Two programs that add in another order differ in the last digits.
+RELATIVE_TOLERANCE: Final = 1e-9
+# Programs that add numbers in a different order differ in the last digits.
 _DIGITS: Final = 9
+_MOST_CHARS: Final = 80
+Outputs: TypeAlias = Mapping[str, Any]
+RunOn: TypeAlias = Callable[[SolutionBundle, Mapping[str, Path]], Outputs]
 
 
 def file_difference(old: Path, new: Path) -> tuple[float, str]:
-    """From 0, the same, to 1, and in words. Of tables the share of rows that the other one has not, in any order."""
+    """The difference from 0, equal, to 1, and as text: for tables the share of different rows, in any order."""
     if old.is_dir() or new.is_dir():
         return _folder_difference(old, new)
     if filecmp.cmp(old, new, shallow=False):
@@ -38,9 +40,9 @@ def file_difference(old: Path, new: Path) -> tuple[float, str]:
 
 def _folder_difference(old: Path, new: Path) -> tuple[float, str]:
     names = sorted({entry.name for folder in (old, new) if folder.is_dir() for entry in folder.iterdir()})
-    differing = [name for name in names if not _are_same_files(old / name, new / name)]
     if not names:
         return 0.0, "both are empty"
+    differing = [name for name in names if not _are_same_files(old / name, new / name)]
     return len(differing) / len(names), f"{len(differing)} of {len(names)} files differ"
 
 
@@ -61,41 +63,31 @@ def _table_difference(old: Path, new: Path) -> tuple[float, str]:
 
 
 def _rows(path: Path) -> tuple[tuple[str, ...], Counter[tuple[str, ...]]]:
-    """The columns, by name, and how often each row occurs."""
+    """The sorted names of the columns, and the count of each row."""
     columns: tuple[str, ...] = ()
     rows: Counter[tuple[str, ...]] = Counter()
     for chunk in read_cells(path, lambda _: True):
         columns = tuple(sorted(chunk))
-        rows.update(_canonical_rows([chunk[name] for name in columns]))
+        cells = (chunk[name] for name in columns)
+        rows.update(tuple(map(_canonical, row)) for row in zip(*cells, strict=True))
     return columns, rows
 
 
-def _canonical_rows(cells: list[Any]) -> Iterator[tuple[str, ...]]:
-    for row in zip(*cells, strict=True):
-        yield tuple(map(_canonical, row))
-
-
 def _canonical(cell: Any) -> str:
-    """A number by its first digits, however it is written; anything else as it is."""
+    """A number by its first digits, in whatever notation; any other cell as text."""
     try:
         return f"{float(cell):.{_DIGITS}g}"
     except (TypeError, ValueError):
         return str(cell)
 
 
-RELATIVE_TOLERANCE: Final = 1e-9
-_MOST_CHARS: Final = 80
-Outputs: TypeAlias = Mapping[str, Any]
-RunOn: TypeAlias = Callable[[SolutionBundle, Mapping[str, Path]], Outputs]
-
-
 def compare_solutions(
     old: SolutionBundle, new: SolutionBundle, data: Mapping[str, Mapping[str, Path]], run: RunOn
 ) -> Comparison:
-    """How far the outputs of two solutions differ; `data` are inputs by what they are called.
+    """Run both solutions on each of `data`, inputs by a title, and compare their outputs.
 
-    Where either cannot run on some data, that is noted, and nothing of it is compared: it may be why there is a new
-    solution. Raises SandboxError.
+    If one of them cannot run on some data, a note says so, and nothing is compared on it: that may be the reason for
+    the new solution. Raises SandboxError.
     """
     with stage("compare outputs") as note:
         differences: list[OutputDifference] = []
@@ -109,19 +101,20 @@ def compare_solutions(
                 differences += _differences(title, old, _outputs(run, old, inputs), _outputs(run, new, inputs))
             except _CannotRunError as error:
                 notes.append(f"on {title}, {error}")
-        found = Comparison(differences=tuple(differences), notes=tuple(notes))
-        note.detail = "nothing to compare" if found.largest is None else f"they differ by {found.largest:.4g}"
-        return found
+        comparison = Comparison(differences=tuple(differences), notes=tuple(notes))
+        largest = comparison.largest
+        note.detail = "nothing to compare" if largest is None else f"they differ by {largest:.4g}"
+        return comparison
 
 
 def runner(options: ExecutionOptions, cache: CacheMode) -> RunOn:
-    """Runs a solution as its settings have it, its outputs kept by their content; schemas were looked at before."""
+    """A function that runs a solution with these options and caches its outputs. Schemas are not checked again."""
     unchecked = options.model_copy(update={"validation": "off"})
     return lambda bundle, inputs: execute_remembered(bundle, inputs, unchecked, cache)
 
 
 def value_difference(old: Any, new: Any) -> float:
-    """Of two simple values: 0 for the same, for numbers their distance over the larger one, else 1."""
+    """The difference of two simple values: 0 if equal; for numbers the distance divided by the larger one; else 1."""
     if isinstance(old, bool) or isinstance(new, bool) or not _are_numbers(old, new):
         return 0.0 if old == new else 1.0
     if math.isclose(old, new, rel_tol=RELATIVE_TOLERANCE) or (math.isnan(old) and math.isnan(new)):
@@ -132,7 +125,7 @@ def value_difference(old: Any, new: Any) -> float:
 
 
 class _CannotRunError(Exception):
-    """One of the two does not run on some data."""
+    """One of the solutions does not run on some data."""
 
 
 def _outputs(run: RunOn, bundle: SolutionBundle, inputs: Mapping[str, Path]) -> Outputs:
@@ -145,21 +138,21 @@ def _outputs(run: RunOn, bundle: SolutionBundle, inputs: Mapping[str, Path]) -> 
 
 def _differences(title: str, bundle: SolutionBundle, old: Outputs, new: Outputs) -> Iterator[OutputDifference]:
     for name in bundle.outputs:
-        difference, told = _difference(old[name], new[name])
-        yield OutputDifference(data=title, output=name, difference=difference, told=f"{name} on {title}: {told}")
+        difference, text = _difference(old[name], new[name])
+        yield OutputDifference(data=title, output=name, difference=difference, told=f"{name} on {title}: {text}")
 
 
 def _difference(old: Any, new: Any) -> tuple[float, str]:
     if isinstance(old, Path):
         return file_difference(old, new)
     difference = value_difference(old, new)
-    return difference, f"{_shown(old)} -> {_shown(new)}" if difference else f"{_shown(old)}, the same"
+    return difference, f"{_json_text(old)} -> {_json_text(new)}" if difference else f"{_json_text(old)}, the same"
 
 
 def _are_numbers(old: Any, new: Any) -> bool:
     return isinstance(old, int | float) and isinstance(new, int | float)
 
 
-def _shown(value: Any) -> str:
+def _json_text(value: Any) -> str:
     text = json.dumps(value, default=str, ensure_ascii=False)
     return text if len(text) <= _MOST_CHARS else f"{text[:_MOST_CHARS]}..."

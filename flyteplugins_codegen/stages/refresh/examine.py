@@ -1,4 +1,8 @@
-"""Fresh data looked at: profiled, compared with what the solution was made from, validated, and the solution run."""
+"""A saved solution on fresh data: examined there, and renewed if that is decided.
+
+Examining profiles the data, compares them with the data that the solution was made from, checks them against the
+schemas, and runs the solution on them. Renewing repairs or regenerates the solution, by the loop that made it.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +18,38 @@ from flyteplugins_codegen.models.data import DataContext, DriftReport, TableSche
 from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.refresh import Earlier, Examination, Refresh, Renewal
 from flyteplugins_codegen.models.run import Attempt, Cause, Run
-from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.portable.validator import UncheckedError, UnreadableError, check_table, describe
 from flyteplugins_codegen.stages.attempts import with_changed
-from flyteplugins_codegen.stages.context import extract_context, infer_schemas, with_schemas
-from flyteplugins_codegen.stages.draft import open_account
+from flyteplugins_codegen.stages.context import extract_context, infer_schemas, with_rules, with_schemas
 from flyteplugins_codegen.stages.drive import drive_on
 from flyteplugins_codegen.stages.loop import Driven
+from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.stages.privacy import shown_profiles
 from flyteplugins_codegen.stages.refresh.decide import Regenerate, RepairEarlier, matters_in
 from flyteplugins_codegen.stages.test import judge_attempt
 from flyteplugins_codegen.telemetry import stage
 
+_MOST_CHARS: Final = 2_000
+_UNCHANGED: Final = (
+    "If solution.py does on these data what the description says, give it back unchanged: no edits, and the reason in "
+    "`cause`."
+)
+
 
 def examine(earlier: Earlier, data: Mapping[str, Path]) -> Examination:
-    """What the data are like beside those that the solution was made from, and how it does on them. No model is asked.
+    """Compare fresh data with those that the solution was made from, and run it on them. No model is asked.
 
     Raises:
-        RequestError: data are missing or unknown, or the solution keeps no statistics to compare with.
-        SampleError: a file is missing, empty, or not what its name says.
-        SandboxError: the sandbox failed, or this machine offers none.
+        RequestError: data are missing or unknown.
+        NotSuccessfulError: the solution has no statistics to compare with.
+        SampleError: a file is missing, empty, or not in the format that its name says.
+        SandboxError: the sandbox failed, or this machine has none.
     """
     request = fresh_request(earlier, data)
     context = extract_context(earlier.settings, request, data)
-    drifts = compare(earlier, context)
-    broken, flaws, unchecked = _held_against_schemas(earlier, data)
-    attempt = earlier_attempt(earlier)
+    drifts = _compare(earlier, context)
+    broken, flaws, unchecked = _validate(earlier, data)
+    attempt = _earlier_attempt(earlier)
     run = Run(settings=earlier.settings, request=request, schemas=earlier.schemas, attempts=(attempt,))
     report = judge_attempt(run, attempt, data)
     return Examination(
@@ -52,22 +62,22 @@ def examine(earlier: Earlier, data: Mapping[str, Path]) -> Examination:
 
 
 def fresh_request(earlier: Earlier, data: Mapping[str, Path]) -> Request:
-    """The job as it was asked for, on other data. Examples that speak of the old samples are left out.
+    """The request of the solution, on other data. Examples that use the old samples are left out.
 
-    Raises RequestError or SampleError.
+    Raises RequestError, NotSuccessfulError or SampleError.
     """
     _check_names(earlier, data)
     names = [name for name in earlier.request.inputs if name in data]
     samples = tuple(describe_sample(name, data[name]) for name in names)
-    examples = tuple(each for each in earlier.request.examples if not set(names) - set(each.inputs))
+    examples = tuple(example for example in earlier.request.examples if not set(names) - set(example.inputs))
     return earlier.request.model_copy(update={"samples": samples, "examples": examples})
 
 
-def compare(earlier: Earlier, context: DataContext) -> tuple[DriftReport, ...]:
-    """What drifted in each sample.
+def _compare(earlier: Earlier, context: DataContext) -> tuple[DriftReport, ...]:
+    """The drift of each sample.
 
-    What is kept of the old samples is masked, so the new profiles are masked with the fakes of the old job: the same
-    values have the same fakes then.
+    The stored profiles are masked, so the new profiles are masked with the fake values of the old job: equal values
+    have equal fakes.
     """
     shown = shown_profiles(earlier.settings, earlier.request, context.samples)
     with stage("compare profiles") as note:
@@ -78,8 +88,8 @@ def compare(earlier: Earlier, context: DataContext) -> tuple[DriftReport, ...]:
         return drifts
 
 
-def earlier_attempt(earlier: Earlier) -> Attempt:
-    """The solution as the first attempt of a run that begins with it."""
+def _earlier_attempt(earlier: Earlier) -> Attempt:
+    """The saved solution as the first attempt of a run."""
     return Attempt(
         number=1,
         action="earlier_version",
@@ -87,17 +97,6 @@ def earlier_attempt(earlier: Earlier) -> Attempt:
         candidate=earlier.candidate,
         environment=earlier.environment,
     )
-
-
-def own_schemas(earlier: Earlier) -> dict[str, TableSchema]:
-    """What the user himself said of each table: his schemas, and his constraints as far as they are understood."""
-    own = dict(earlier.request.schemas)
-    for constraint in earlier.constraints:
-        table = own.get(constraint.table, TableSchema())
-        own[constraint.table] = table.model_copy(
-            update={"rules": tuple(dict.fromkeys((*table.rules, *constraint.rules)))}
-        )
-    return own
 
 
 def _check_names(earlier: Earlier, data: Mapping[str, Path]) -> None:
@@ -118,14 +117,12 @@ def _check_names(earlier: Earlier, data: Mapping[str, Path]) -> None:
         )
 
 
-def _held_against_schemas(
-    earlier: Earlier, data: Mapping[str, Path]
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """What the data break of the user's own words, what of the inferred schemas, and what could not be checked."""
+def _validate(earlier: Earlier, data: Mapping[str, Path]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The breaches of the user's own schemas and constraints, those of inferred schemas, and what was not checked."""
     if earlier.settings.validation == "off":
         return (), (), ("validation is off: the data are held against no schema",)
     unchecked: list[str] = []
-    own = own_schemas(earlier)
+    own = with_rules(earlier.request.schemas, earlier.constraints)
     with stage("validate schemas") as note:
         broken = tuple(_flaws(own, data, unchecked))
         flaws = tuple(flaw for flaw in _flaws(earlier.schemas, data, unchecked) if flaw not in broken)
@@ -158,95 +155,72 @@ def _not_run(old: Request, new: Request, data: Mapping[str, Path]) -> Iterator[s
         yield f"{left_out} examples speak of the old samples, and judge nothing here"
 
 
-# A solution renewed for fresh data: repaired from what is there, or written anew, by the loop that made it.
-
-_MOST_CHARS: Final = 2_000
-_UNCHANGED: Final = (
-    "If solution.py does on these data what the description says, give it back unchanged: no edits, and the reason in "
-    "`cause`."
-)
+# --- renewal ---
 
 
 async def renew(
     earlier: Earlier, refresh: Refresh, step: RepairEarlier | Regenerate, data: Mapping[str, Path]
 ) -> Driven:
-    """Take the solution through the loop again, within the budget of its settings.
+    """Drive the solution through the loop again, within the budget of its settings.
 
-    To the model goes what drifted, and what failed. Replies are kept by their content: a refresh that was killed, or
-    comes again with the same data, pays for none twice.
+    The model is shown what drifted and what failed. Replies are cached by content: a refresh that was killed, or is
+    repeated with the same data, pays for no reply twice.
 
-    Raises CodegenError: what no candidate is to blame for; see `stages.drive.drive`.
+    Raises CodegenError: a failure that is not the fault of a candidate; see `stages.drive.drive`.
     """
-    run = _run_on(earlier, data)
+    request = fresh_request(earlier, data)
+    context = extract_context(earlier.settings, request, data)
+    run = Run(settings=earlier.settings, request=request, context=context)
     account = open_account(run)
     if isinstance(step, RepairEarlier):
-        driven = await drive_on(_from_earlier(run, earlier, refresh), data, account)
+        driven = await drive_on(_with_earlier(run, earlier, refresh), data, account)
         return driven.model_copy(update={"run": driven.run.model_copy(update={"settings": earlier.settings})})
-    told = "\n\n".join(filter(None, [run.context.text, _drift_text(refresh.examination.drifts)]))
-    context = run.context.model_copy(update={"text": told})
-    schemed = await with_schemas(run.model_copy(update={"context": context}), data, account)
-    return await drive_on(schemed.run, data, account, schemed.calls)
+    text = "\n\n".join(filter(None, [context.text, _drift_text(refresh.examination.drifts)]))
+    context = context.model_copy(update={"text": text})
+    result = await with_schemas(run.model_copy(update={"context": context}), data, account)
+    return await drive_on(result.run, data, account, result.calls)
 
 
 def renewal_of(earlier: Earlier, driven: Driven, code: str) -> Renewal:
-    """What the run came to; `code` is that of the new solution."""
-    calls: Iterable[ModelCall] = driven.run.calls
-    has_new_code = code != earlier.candidate.solution.code
-    made = driven.run.attempts[-1].reason if driven.run.attempts else driven.finish.reason
+    """The result of the driven run; `code` is the code of the new solution."""
+    run, finish = driven.run, driven.finish
     return Renewal(
-        is_success=driven.finish.success,
-        reason=made if driven.finish.success else driven.finish.reason,
-        has_new_code=has_new_code,
-        model_calls=len(driven.run.calls),
-        tokens=sum(call.usage.input_tokens + call.usage.output_tokens for call in calls),
-        cost_usd=total_cost_usd(driven.run.calls),
+        is_success=finish.success,
+        reason=run.attempts[-1].reason if finish.success and run.attempts else finish.reason,
+        has_new_code=code != earlier.candidate.solution.code,
+        model_calls=len(run.calls),
+        tokens=sum(call.usage.input_tokens + call.usage.output_tokens for call in run.calls),
+        cost_usd=total_cost_usd(run.calls),
     )
 
 
-def _run_on(earlier: Earlier, data: Mapping[str, Path]) -> Run:
-    request = fresh_request(earlier, data)
-    context = extract_context(earlier.settings, request, data)
-    return Run(settings=earlier.settings, request=request, context=context)
-
-
-def _from_earlier(run: Run, earlier: Earlier, refresh: Refresh) -> Run:
-    """The run with the solution as it stands for its first attempt, judged on the fresh data."""
+def _with_earlier(run: Run, earlier: Earlier, refresh: Refresh) -> Run:
+    """The run with the saved solution as its first attempt, judged on the fresh data."""
     cause = _drift_cause(refresh)
     report = refresh.examination.report.model_copy(update={"drift_cause": cause})
     shown = shown_profiles(run.settings, run.request, run.context.samples)
-    begun = run.model_copy(
+    started = run.model_copy(
         update={
-            "schemas": _fresh_schemas(earlier, run.context),
+            "schemas": with_rules(infer_schemas(run.context) | earlier.request.schemas, earlier.constraints),
             "constraints": earlier.constraints,
             "context": run.context.model_copy(update={"samples": shown}),
-            "attempts": (earlier_attempt(earlier),),
-            # Its tests were found strong enough when they were made.
+            "attempts": (_earlier_attempt(earlier),),
+            # The strength of its tests was measured when they were made.
             "settings": run.settings.model_copy(update={"min_test_strength": 0.0}),
         }
     )
-    return with_changed(begun, 1, report=report, cause=report.causes[0])
-
-
-def _fresh_schemas(earlier: Earlier, context: DataContext) -> dict[str, TableSchema]:
-    """As inferred from the fresh data, with the user's own; the constraints as they were understood."""
-    schemas = infer_schemas(context) | earlier.request.schemas
-    for constraint in earlier.constraints:
-        if constraint.rules:
-            table = schemas.get(constraint.table, TableSchema())
-            rules = tuple(dict.fromkeys((*table.rules, *constraint.rules)))
-            schemas[constraint.table] = table.model_copy(update={"rules": rules})
-    return schemas
+    return with_changed(started, 1, report=report, cause=report.causes[0])
 
 
 def _drift_cause(refresh: Refresh) -> Cause | None:
-    """What the data are to blame for; None where they are as they were."""
+    """The drift and the breaches as a cause; None if there are none."""
     examination = refresh.examination
-    told = [_drift_text(examination.drifts), *examination.flaws]
-    if not any(told):
+    texts = [_drift_text(examination.drifts), *examination.flaws]
+    if not any(texts):
         return None
     drifts = matters_in(examination.drifts, refresh.rules)
     subject = next((drift.column for drift in drifts if drift.column), "")
-    return Cause(kind="data_drift", subject=subject, message="\n".join([*filter(None, told), _UNCHANGED]))
+    return Cause(kind="data_drift", subject=subject, message="\n".join([*filter(None, texts), _UNCHANGED]))
 
 
 def _drift_text(reports: Iterable[DriftReport]) -> str:

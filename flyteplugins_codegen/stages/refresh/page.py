@@ -1,4 +1,4 @@
-"""What a refresh found and decided, as a page for a Deck. Whatever comes from data or a model is escaped."""
+"""The page of a refresh for a Deck: what it found and decided. All text from data or a model is escaped."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _VERDICTS: Final[dict[type[Step], tuple[str, str]]] = {
 
 
 def render_refresh(name: str, refresh: Refresh) -> str:
-    """The whole page as text; it holds no script, and asks for nothing."""
+    """The whole page as text. It has no script, and loads nothing."""
     step = next_step(refresh)
-    shown = fitting(name, 200)
-    head = f"<header><h1>Refresh of {shown} {_badge(step)}</h1>{_reason(step)}</header>"
-    return render_document(f"Refresh of {shown}", head, _sections(refresh))
+    title = f"Refresh of {fitting(name, 200)}"
+    head = f"<header><h1>{title} {_badge(step)}</h1>{_reason(step)}</header>"
+    return render_document(title, head, _sections(refresh))
 
 
 def _badge(step: Step) -> str:
@@ -57,7 +57,7 @@ def _reason(step: Step) -> str:
 def _sections(refresh: Refresh) -> Iterator[tuple[str, str]]:
     examination = refresh.examination
     yield "Drift", _drifts(refresh)
-    yield "Broken schemas", bullets(fitting(each, _CHARS) for each in (*examination.broken, *examination.flaws))
+    yield "Broken schemas", bullets(fitting(flaw, _CHARS) for flaw in (*examination.broken, *examination.flaws))
     yield "The solution on the fresh data", render_checks(examination.report, _ROOM)
     yield "Not looked at", bullets(fitting(note, _CHARS) for note in examination.notes)
     yield "What was decided first", paragraphs(_first_decision(refresh), _CHARS) if refresh.renewal else ""
@@ -66,17 +66,17 @@ def _sections(refresh: Refresh) -> Iterator[tuple[str, str]]:
 
 
 def _drifts(refresh: Refresh) -> str:
-    found = [(report.sample, drift) for report in refresh.examination.drifts for drift in report.drifts]
-    if not found:
+    drifts = [(report.sample, drift) for report in refresh.examination.drifts for drift in report.drifts]
+    if not drifts:
         return "<p>Nothing drifted.</p>"
-    rows = [_drift_row(sample, drift, refresh) for sample, drift in found[:_MOST_ROWS]]
+    rows = [_drift_row(sample, drift, refresh) for sample, drift in drifts[:_MOST_ROWS]]
     return table(("sample", "column", "what", "from", "to", "", ""), rows)
 
 
 def _drift_row(sample: str, drift: Drift, refresh: Refresh) -> tuple[str, ...]:
-    index = f" (PSI {drift.psi:.2f})" if drift.psi is not None else ""
+    psi = f" (PSI {drift.psi:.2f})" if drift.psi is not None else ""
     word = "tolerated" if is_tolerated(drift, refresh.rules) else "matters"
-    cells = (sample, drift.column, f"{drift.kind}{index}", drift.old, drift.new, drift.severity)
+    cells = (sample, drift.column, f"{drift.kind}{psi}", drift.old, drift.new, drift.severity)
     return (*(fitting(cell, 300) for cell in cells), badge(word, "plain" if word == "tolerated" else "bad"))
 
 
@@ -103,13 +103,13 @@ def _comparison(comparison: Comparison, refresh: Refresh) -> str:
     allowed = refresh.rules.allowed_difference
     rows = [
         (
-            fitting(each.data, 200),
-            fitting(each.output, 200),
-            f"{each.difference:.4g}",
-            fitting(each.told, _CHARS),
-            badge("allowed", "good") if each.difference <= allowed else badge("beyond", "bad"),
+            fitting(entry.data, 200),
+            fitting(entry.output, 200),
+            f"{entry.difference:.4g}",
+            fitting(entry.told, _CHARS),
+            badge("allowed", "good") if entry.difference <= allowed else badge("beyond", "bad"),
         )
-        for each in comparison.differences[:_MOST_ROWS]
+        for entry in comparison.differences[:_MOST_ROWS]
     ]
-    shown = table(("data", "output", "difference", "", f"allowed: {allowed:.4g}"), rows) if rows else ""
-    return shown + bullets(fitting(note, _CHARS) for note in comparison.notes)
+    differences = table(("data", "output", "difference", "", f"allowed: {allowed:.4g}"), rows) if rows else ""
+    return differences + bullets(fitting(note, _CHARS) for note in comparison.notes)

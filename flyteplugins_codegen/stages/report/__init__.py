@@ -1,1 +1,1 @@
-"""What a run did, as one page that a person reads: it needs no network, and every string in it is escaped."""
+"""The report of a run: one HTML page that needs no network. Every string in it is escaped."""

@@ -1,4 +1,4 @@
-"""The attempts in their order, each a step: what was done and why, what changed, what ran, what failed."""
+"""The sections about the attempts: what each one did, changed and ran, and how far the final one can be trusted."""
 
 from __future__ import annotations
 
@@ -25,44 +25,47 @@ from flyteplugins_codegen.models.run import (
 )
 from flyteplugins_codegen.stages.lineage import count_tests
 
-# What ran for one candidate: the script on each case, and every test, with how it ended and how long it took.
-
 _HEAD_LINES: Final = 5
 _NAME_CHARS: Final = 300
 _OUTPUT_CHARS: Final = 600
+_CHARS: Final = 600
+_MOST_ROWS: Final = 60
+# A page of fifty attempts stays below two megabytes: each attempt gets the largest room in which it fits.
+_ALL_STEPS_CHARS: Final = 900_000
+_ROOMS: Final = (Room(4_000, 60), Room(1_200, 24), Room(400, 8), Room(80, 2))
+_TOO_LONG: Final = "<p>Too long to be shown here; <code>result.json</code> has it.</p>"
+
+# --- checks ---
 
 
 def render_checks(report: TestReport, room: Room) -> str:
-    """Everything that ran, as far as there is room."""
-    parts = [_build_failure(report, room), _runs(report.runs, room)]
+    """Every case and test that ran for one candidate, how it ended and how long it took, as far as there is room."""
+    parts = [log(report.build_cause.message, room.chars)] if report.build_cause else []
+    parts.append(_runs(report.runs, room))
     parts += [_suite(suite, room) for suite in report.suites]
     if report.isolation:
         parts.append(folded("Isolation", f'<p class="muted">{fitting(", ".join(report.isolation), 2_000)}</p>'))
     return "".join(parts)
 
 
-def _build_failure(report: TestReport, room: Room) -> str:
-    return log(report.build_cause.message, room.chars) if report.build_cause else ""
-
-
 def _runs(runs: tuple[ScriptRun, ...], room: Room) -> str:
-    # Those that failed are told first where there are too many to tell all.
+    # If there are too many, the failed ones come first.
     shown = runs if len(runs) <= room.rows else sorted(runs, key=lambda run: run.passed)[: room.rows]
     hidden = [f"{len(runs) - len(shown)} more, with the same outcome or better"] if len(runs) > len(shown) else []
     return bullets([*(_run(run, room) for run in shown), *hidden], "checks")
 
 
 def _run(run: ScriptRun, room: Room) -> str:
-    where = "The script on the samples" if run.case == SAMPLES_CASE else f"The script on {run.case}"
-    head = _mark(is_passed=run.passed) + f"{fitting(where, min(room.chars, _NAME_CHARS))} {_took(run.wall_s)}"
-    told = log(run.cause.message, room.chars) if run.cause else ""
+    case = "The script on the samples" if run.case == SAMPLES_CASE else f"The script on {run.case}"
+    head = _mark(is_passed=run.passed) + f"{fitting(case, min(room.chars, _NAME_CHARS))} {_took(run.wall_s)}"
+    message = log(run.cause.message, room.chars) if run.cause else ""
     outputs = bullets((_output(*item, room) for item in list(run.outputs.items())[: room.rows]), "outputs")
-    spoken = folded("stdout", log(run.stdout, room.chars)) + folded("stderr", log(run.stderr, room.chars))
-    return head + told + outputs + spoken + _variables(run.variables, room)
+    streams = folded("stdout", log(run.stdout, room.chars)) + folded("stderr", log(run.stderr, room.chars))
+    return head + message + outputs + streams + _variables(run.variables, room)
 
 
 def _output(name: str, value: JsonValue, room: Room) -> str:
-    """A simple output as it is, a file by its size and its first lines, a folder by its files."""
+    """A simple output by its value, a file by its size and first lines, a folder by its files."""
     chars = min(room.chars, _OUTPUT_CHARS)
     if not isinstance(value, dict):
         return f"<code>{text(name)}</code> = {fitting(json.dumps(value, ensure_ascii=False), chars)}"
@@ -70,8 +73,8 @@ def _output(name: str, value: JsonValue, room: Room) -> str:
         return f"<code>{text(name)}</code>: {fitting(json.dumps(value['files'], ensure_ascii=False), chars)}"
     head = "\n".join(str(value.get("head", "")).splitlines()[:_HEAD_LINES])
     size_bytes = value.get("size_bytes")
-    shown = size(size_bytes) if isinstance(size_bytes, int | float) else fitting(str(size_bytes), 40)
-    return f"<code>{text(name)}</code>: {shown}{log(head, chars)}"
+    size_text = size(size_bytes) if isinstance(size_bytes, int | float) else fitting(str(size_bytes), 40)
+    return f"<code>{text(name)}</code>: {size_text}{log(head, chars)}"
 
 
 def _suite(suite: SuiteReport, room: Room) -> str:
@@ -79,13 +82,13 @@ def _suite(suite: SuiteReport, room: Room) -> str:
     whose = "Your tests" if suite.origin == "user" else "Generated tests"
     head = f"{_mark(is_passed=suite.passed)}{whose}: {passed} of {len(suite.expected)} passed {_took(suite.wall_s)}"
     failed = [test for test in suite.tests if test.outcome != "passed"]
-    told = log(suite.cause.message, room.chars) if suite.cause is not None and not failed else ""
+    message = log(suite.cause.message, room.chars) if suite.cause is not None and not failed else ""
     listed = bullets(_tests(suite.tests, room), "tests")
-    return bullets([head + told + listed + folded("Output of the tests", log(suite.output, room.chars))], "checks")
+    return bullets([head + message + listed + folded("Output of the tests", log(suite.output, room.chars))], "checks")
 
 
 def _tests(tests: tuple[TestOutcome, ...], room: Room) -> list[str]:
-    """Those that failed first, the first of them with what they said."""
+    """The tests, the failed ones first, as many as there is room for."""
     ordered = sorted(tests, key=lambda test: test.outcome == "passed")
     rows = [_test(test, room) for test in ordered[: room.rows]]
     hidden = len(tests) - room.rows
@@ -94,9 +97,9 @@ def _tests(tests: tuple[TestOutcome, ...], room: Room) -> list[str]:
 
 def _test(test: TestOutcome, room: Room) -> str:
     is_passed = test.outcome == "passed"
-    ended = "" if is_passed or test.outcome == "failed" else f" ({text(test.outcome)})"
+    outcome = "" if is_passed or test.outcome == "failed" else f" ({text(test.outcome)})"
     name = fitting(test.name, min(room.chars, _NAME_CHARS))
-    head = f"{_mark(is_passed=is_passed)}<code>{name}</code>{ended} {_took(test.duration_s)}"
+    head = f"{_mark(is_passed=is_passed)}<code>{name}</code>{outcome} {_took(test.duration_s)}"
     if is_passed:
         return head
     traceback = folded("Traceback", log(test.traceback, room.chars))
@@ -116,10 +119,7 @@ def _took(wall_s: float) -> str:
     return f'<span class="muted">{seconds(wall_s)}</span>'
 
 
-# How far the solution can be trusted: voices for it, the strength of its tests, where candidates differed.
-
-_MOST_ROWS: Final = 60
-_CHARS: Final = 600
+# --- trust ---
 
 
 def render_trust(
@@ -128,19 +128,18 @@ def render_trust(
     disagreement: Disagreement | None,
     dropped: Sequence[DroppedTest],
 ) -> str:
-    """All of it; nothing where nothing is known."""
+    """The confidence, the strength of the tests, where candidates differed, and the dropped tests."""
     strength = chosen.strength if chosen else None
     known = facts(
         (
             ("Confidence", _confidence(confidence)),
-            ("Test strength", told_strength(strength)),
+            ("Test strength", _strength(strength)),
         )
     )
     return known + _survivors(strength) + _disagreement(disagreement) + _dropped(dropped)
 
 
-def told_strength(strength: TestStrength | None) -> str:
-    """The share of mutants that the tests noticed."""
+def _strength(strength: TestStrength | None) -> str:
     if strength is None or strength.share is None:
         return ""
     return (
@@ -156,52 +155,45 @@ def _confidence(confidence: float | None) -> str:
 
 def _survivors(strength: TestStrength | None) -> str:
     lines = strength.survivors[:_MOST_ROWS] if strength else ()
-    told = bullets(f"<code>{fitting(line, _CHARS)}</code>" for line in lines)
-    return folded(f"Mistakes that no test noticed: {len(strength.survivors)}", told) if strength else ""
+    listed = bullets(f"<code>{fitting(line, _CHARS)}</code>" for line in lines)
+    return folded(f"Mistakes that no test noticed: {len(strength.survivors)}", listed) if strength else ""
 
 
-def _disagreement(found: Disagreement | None) -> str:
-    if found is None:
+def _disagreement(disagreement: Disagreement | None) -> str:
+    if disagreement is None:
         return ""
     rows = [
         (", ".join(map(str, answer.attempts[:_MOST_ROWS])), f'<pre class="log">{fitting(answer.text, _CHARS)}</pre>')
-        for answer in found.answers[:_MOST_ROWS]
+        for answer in disagreement.answers[:_MOST_ROWS]
     ]
-    where = f"{fitting(found.case, _CHARS)}: {fitting(found.input, _CHARS)}"
-    return f"<h3>Where candidates differ</h3><p>{where}</p>{table(('attempts', 'answer'), rows)}"
+    case = f"{fitting(disagreement.case, _CHARS)}: {fitting(disagreement.input, _CHARS)}"
+    return f"<h3>Where candidates differ</h3><p>{case}</p>{table(('attempts', 'answer'), rows)}"
 
 
 def _dropped(dropped: Sequence[DroppedTest]) -> str:
-    told = bullets(
+    listed = bullets(
         f"<code>{fitting(test.name, 300)}</code> "
         f'<span class="muted">after attempt {test.attempt}: {fitting(test.reason, _CHARS)}</span>'
         for test in dropped[:_MOST_ROWS]
     )
-    return f"<h3>Tests that were dropped</h3>{told}" if told else ""
+    return f"<h3>Tests that were dropped</h3>{listed}" if listed else ""
 
 
-# A page of fifty attempts stays below two megabytes, whatever they wrote: each has the most room that it fits into.
-_ALL_STEPS_CHARS: Final = 900_000
-_ROOMS: Final = (Room(4_000, 60), Room(1_200, 24), Room(400, 8), Room(80, 2))
-_TOO_LONG: Final = "<p>Too long to be shown here; <code>result.json</code> has it.</p>"
+# --- timeline ---
 
 
 def render_timeline(attempts: Sequence[Attempt], chosen: Attempt | None) -> str:
-    """A list of steps; the one that stands for the run is open."""
+    """A list of steps, one for each attempt; the final attempt is unfolded."""
     if not attempts:
         return '<p class="muted">No candidate was made.</p>'
     by_number = {attempt.number: attempt for attempt in attempts}
     made_at_once = Counter(attempt.round_number for attempt in attempts)
     most_chars = _ALL_STEPS_CHARS // len(attempts)
-    steps = (
-        _step(
-            attempt,
-            _made(attempt, made_at_once[attempt.round_number])
-            + _done(attempt, by_number.get(attempt.parent or 0), most_chars),
-            is_open=attempt is chosen,
-        )
-        for attempt in attempts
-    )
+    steps = []
+    for attempt in attempts:
+        body = _origin(attempt, made_at_once[attempt.round_number])
+        body += _outcome(attempt, by_number.get(attempt.parent or 0), most_chars)
+        steps.append(_step(attempt, body, is_open=attempt is chosen))
     return f'<ol class="timeline">{"".join(steps)}</ol>'
 
 
@@ -209,12 +201,12 @@ def _step(attempt: Attempt, body: str, *, is_open: bool) -> str:
     kind = _kind(attempt)
     head = (
         f'<span class="number">{attempt.number}</span><b>{text(_words(attempt.action))}</b> '
-        f"{badge(_ended(attempt), kind)} {_told(attempt)}"
+        f"{badge(_verdict(attempt), kind)} {_first_line(attempt)}"
     )
     return f'<li class="{kind}">{folded(head, body, is_open=is_open)}</li>'
 
 
-def _made(attempt: Attempt, at_once: int) -> str:
+def _origin(attempt: Attempt, at_once: int) -> str:
     return facts(
         (
             ("Why", fitting(attempt.reason, 600)),
@@ -222,34 +214,31 @@ def _made(attempt: Attempt, at_once: int) -> str:
             ("Made from", f"attempt {attempt.parent}" if attempt.parent else ""),
             ("Side by side", f"{at_once} candidates of round {attempt.round_number}" if at_once > 1 else ""),
             ("Looked for in", _blame(attempt)),
-            ("Test strength", told_strength(attempt.strength)),
+            ("Test strength", _strength(attempt.strength)),
             ("Installed", fitting(", ".join(attempt.environment.packages), 400) if attempt.environment else ""),
         )
     )
 
 
-def _files(old: Candidate, new: Candidate) -> list[tuple[str, str, str]]:
-    """The files of two candidates, each by its name with both of its texts."""
-    return [
-        ("solution.py", old.solution.code, new.solution.code),
-        ("test_solution.py", old.tests or "", new.tests or ""),
-    ]
+def _file_changes(old: Candidate, new: Candidate) -> list[FileChange]:
+    solution = ("solution.py", old.solution.code, new.solution.code)
+    return changes([solution, ("test_solution.py", old.tests or "", new.tests or "")])
 
 
-def _done(attempt: Attempt, parent: Attempt | None, most_chars: int) -> str:
-    """What changed and what ran, with as much room as fits."""
-    changed = changes(_files(parent.candidate, attempt.candidate)) if parent else []
-    tries = (_changed(attempt, changed, room) + _ran(attempt, room) for room in _ROOMS)
-    return next((body for body in tries if len(body) <= most_chars), _TOO_LONG)
+def _outcome(attempt: Attempt, parent: Attempt | None, most_chars: int) -> str:
+    """What changed and what ran, in the largest room in which it fits."""
+    changed = _file_changes(parent.candidate, attempt.candidate) if parent else []
+    bodies = (_code_change(attempt, changed, room) + _checks(attempt, room) for room in _ROOMS)
+    return next((body for body in bodies if len(body) <= most_chars), _TOO_LONG)
 
 
-def _changed(attempt: Attempt, changed: Sequence[FileChange], room: Room) -> str:
+def _code_change(attempt: Attempt, changed: Sequence[FileChange], room: Room) -> str:
     if changed:
         return "".join(render_change(change, 4 * room.chars) for change in changed)
     return "" if attempt.parent else folded("Its code", plain_code(attempt.candidate.solution.code, 4 * room.chars))
 
 
-def _ran(attempt: Attempt, room: Room) -> str:
+def _checks(attempt: Attempt, room: Room) -> str:
     return render_checks(attempt.report, room) if attempt.report else ""
 
 
@@ -259,7 +248,7 @@ def _kind(attempt: Attempt) -> str:
     return "good" if attempt.report.passed else "bad"
 
 
-def _ended(attempt: Attempt) -> str:
+def _verdict(attempt: Attempt) -> str:
     if attempt.report is None:
         return "not judged"
     if attempt.unusable:
@@ -269,8 +258,8 @@ def _ended(attempt: Attempt) -> str:
     return f"{word}, {passed} of {expected} tests" if expected else word
 
 
-def _told(attempt: Attempt) -> str:
-    """What failed it, as its first line: seen without opening the step."""
+def _first_line(attempt: Attempt) -> str:
+    """The first line of the cause, which is visible without unfolding the step."""
     if attempt.cause is None or attempt.unusable:
         return ""
     line = attempt.cause.message.strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-"""What was asked for: the prompt, inputs and outputs, constraints, examples."""
+"""The sections about the job: what was asked for, which model calls it took, and what the solution needs to run."""
 
 from __future__ import annotations
 
@@ -35,10 +35,14 @@ _PROMPT_CHARS: Final = 20_000
 _MOST_NAMES: Final = 60
 _MOST_EXAMPLES: Final = 20
 _MOST_CONSTRAINTS: Final = 60
+_MOST_CALLS: Final = 300
+_MOST_PINS: Final = 300
+_PIN: Final = re.compile(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", re.MULTILINE)
+_CALLS_HEAD: Final = ("", "for", "model", "input", "of it cached", "output", "of it reasoning", "cost", "time")
 
 
 def render_job(run: Run) -> str:
-    """The request of a run."""
+    """The request: the prompt, inputs and outputs, constraints, examples, the user's tests."""
     request = run.request
     parts = [
         paragraphs(request.prompt, _PROMPT_CHARS),
@@ -52,7 +56,7 @@ def render_job(run: Run) -> str:
 
 
 def render_plan(plan: CodePlan) -> str:
-    """What the solution does and how, in the words of the model."""
+    """What the solution does and how, as the model describes it."""
     return paragraphs(plan.description, _PROMPT_CHARS) + paragraphs(plan.approach, _PROMPT_CHARS)
 
 
@@ -61,14 +65,14 @@ def _titled(title: str, body: str) -> str:
 
 
 def _names(declared: dict[str, Any]) -> str:
-    shown = [f"<code>{text(name)}</code> {badge(str(kind))}" for name, kind in list(declared.items())[:_MOST_NAMES]]
-    return '<span class="names">' + " ".join(f"<span>{name}</span>" for name in shown) + "</span>" if shown else "none"
+    names = [f"<code>{text(name)}</code> {badge(str(kind))}" for name, kind in list(declared.items())[:_MOST_NAMES]]
+    return '<span class="names">' + " ".join(f"<span>{name}</span>" for name in names) + "</span>" if names else "none"
 
 
 def _constraints(run: Run) -> str:
     applied = {constraint.text: constraint for constraint in run.constraints}
-    told = dict.fromkeys([*run.request.constraints, *applied])
-    return bullets(_constraint(sentence, applied.get(sentence)) for sentence in list(told)[:_MOST_CONSTRAINTS])
+    sentences = dict.fromkeys([*run.request.constraints, *applied])
+    return bullets(_constraint(sentence, applied.get(sentence)) for sentence in list(sentences)[:_MOST_CONSTRAINTS])
 
 
 def _constraint(sentence: str, applied: AppliedConstraint | None) -> str:
@@ -82,28 +86,25 @@ def _constraint(sentence: str, applied: AppliedConstraint | None) -> str:
 
 
 def _example(case: Example) -> str:
-    given = ", ".join(f"{name} = {_value(value)}" for name, value in case.inputs.items()) or "the samples"
-    wanted = ", ".join(f"{name} = {_value(value)}" for name, value in case.outputs.items())
-    return f"{fitting(given, 400)} → {fitting(wanted, 400)}"
+    inputs = ", ".join(f"{name} = {_value(value)}" for name, value in case.inputs.items()) or "the samples"
+    outputs = ", ".join(f"{name} = {_value(value)}" for name, value in case.outputs.items())
+    return f"{fitting(inputs, 400)} → {fitting(outputs, 400)}"
 
 
 def _value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-# What models were asked for and what it took: a row for each call, and their sum.
-
-_MOST_CALLS: Final = 300
-_HEAD: Final = ("", "for", "model", "input", "of it cached", "output", "of it reasoning", "cost", "time")
+# --- model calls ---
 
 
 def render_spending(calls: Sequence[ModelCall]) -> str:
-    """The table of all calls."""
+    """A table with a row for each model call, and their sum."""
     if not calls:
         return '<p class="muted">No model was asked.</p>'
     rows = [(str(number), *_row(call)) for number, call in enumerate(calls[:_MOST_CALLS], 1)]
     hidden = f"<p>{len(calls) - _MOST_CALLS} more calls</p>" if len(calls) > _MOST_CALLS else ""
-    return table(_HEAD, rows, _total(calls)) + hidden
+    return table(_CALLS_HEAD, rows, _total(calls)) + hidden
 
 
 def _row(call: ModelCall) -> tuple[str, ...]:
@@ -123,14 +124,11 @@ def _tokens(usage: Usage) -> tuple[str, ...]:
     return tuple(f"{count:,}" for count in counts)
 
 
-# What the solution needs installed, with sizes, and how it is run.
-
-_PIN: Final = re.compile(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", re.MULTILINE)
-_MOST_PINS: Final = 300
+# --- environment and commands ---
 
 
 def render_environment(lock: EnvironmentLock, image: str | None) -> str:
-    """The locked distributions with what they take on this machine's disk, and the name of the image."""
+    """The locked distributions with their installed sizes on this machine, and the name of the image."""
     sizes = _sizes(lock)
     about = facts(
         (
@@ -144,9 +142,9 @@ def render_environment(lock: EnvironmentLock, image: str | None) -> str:
     pins = _PIN.findall(lock.requirements)[:_MOST_PINS]
     if not pins:
         return f"<p>The standard library alone.</p>{about}"
-    asked = {re.split(r"[^A-Za-z0-9._-]", name, maxsplit=1)[0].lower() for name in lock.packages}
+    requested = {re.split(r"[^A-Za-z0-9._-]", name, maxsplit=1)[0].lower() for name in lock.packages}
     rows = [
-        (_name(name, is_asked_for=name.lower() in asked), text(version), _size(sizes.get(name)))
+        (_name(name, is_requested=name.lower() in requested), text(version), _size(sizes.get(name)))
         for name, version in pins
     ]
     return about + table(("distribution", "version", "installed"), rows)
@@ -155,12 +153,12 @@ def render_environment(lock: EnvironmentLock, image: str | None) -> str:
 def _sizes(lock: EnvironmentLock) -> dict[str, int]:
     try:
         return installed_sizes(lock)
-    except (OSError, CodegenError):  # the page tells what is known; nothing of a run depends on it
+    except (OSError, CodegenError):  # the sizes are only for information
         return {}
 
 
-def _name(name: str, *, is_asked_for: bool) -> str:
-    return f"<b>{text(name)}</b>" if is_asked_for else text(name)
+def _name(name: str, *, is_requested: bool) -> str:
+    return f"<b>{text(name)}</b>" if is_requested else text(name)
 
 
 def _size(size_bytes: int | None) -> str:
@@ -168,15 +166,15 @@ def _size(size_bytes: int | None) -> str:
 
 
 def render_commands(task_name: str, request: Request) -> str:
-    """What to type in the solution folder, and in Python."""
-    options = "".join(f" --{each} {kind.upper()}" for each, kind in request.inputs.items())
-    given = ", ".join(f"{each}=..." for each in request.inputs)
+    """The commands that run the solution, in its folder and from Python."""
+    options = "".join(f" --{name} {kind.upper()}" for name, kind in request.inputs.items())
+    arguments = ", ".join(f"{name}=..." for name in request.inputs)
     outputs = ", ".join(request.outputs) or "nothing"
     shell = f"pyflyte run task.py {task_name}{options}\npyflyte register task.py"
     python = (
         "from flyteplugins_codegen import CodeGenEvalResult\n\n"
         'result = CodeGenEvalResult.load(".")  # the folder that this page is in\n'
-        f"{outputs}{',' if len(request.outputs) == 1 else ''} = result.run({given})"
+        f"{outputs}{',' if len(request.outputs) == 1 else ''} = result.run({arguments})"
     )
     return (
         "<p>In the solution folder (<code>result.save(folder)</code> writes it), without any model:</p>"

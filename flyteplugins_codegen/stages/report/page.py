@@ -1,4 +1,4 @@
-"""Puts the page together, whole or as a frame in somebody else's page."""
+"""The report's page put together from its sections, whole or as a frame in another page."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from flyteplugins_codegen.stages.report.job import (
     render_spending,
 )
 
-# Even a string that got through unescaped could not reach the network, and no script runs.
+# Even if a string got through unescaped, it could not reach the network, and no script would run.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-class Told(Value):
-    """What a page is made of.
+class ReportContent(Value):
+    """What the page shows: a run, and what is known about it at its end.
 
-    A run, the number of the attempt that stands for it, `error` where it failed; where not, its `image` and its task in
-    `task.py`. `confidence` and `disagreement` are as in the result.
+    `chosen` is the number of the final attempt. `error` is set if the run failed; otherwise `image` and `task_name`,
+    the task's name in `task.py`, are. `confidence` and `disagreement` are as in the result.
     """
 
     run: Run
@@ -44,14 +44,14 @@ class Told(Value):
 
     @property
     def attempt(self) -> Attempt | None:
-        """The attempt that stands for the run."""
+        """The final attempt of the run."""
         return next((attempt for attempt in self.run.attempts if attempt.number == self.chosen), None)
 
 
-def render_page(told: Told) -> str:
-    """The whole page as text. It holds no script, and asks for nothing."""
-    name = fitting(told.run.settings.name, 200)
-    return render_document(name, _head(told, name), _sections(told))
+def render_page(content: ReportContent) -> str:
+    """The whole page as text. It has no script, and loads nothing."""
+    name = fitting(content.run.settings.name, 200)
+    return render_document(name, _head(content, name), _sections(content))
 
 
 def render_document(name: str, head: str, sections: Iterable[tuple[str, str]]) -> str:
@@ -68,31 +68,31 @@ def render_document(name: str, head: str, sections: Iterable[tuple[str, str]]) -
 
 
 def as_frame(page: str) -> str:
-    """The page for a notebook or a Deck.
+    """The page in a frame, for a notebook or a Deck.
 
-    In a frame of its own, because both put it into a page of theirs: neither's style reaches the other. A shadow root
-    would do the same, and takes a script to make where HTML is set after the page was loaded, as notebooks do.
-    `sandbox` without words refuses scripts, forms, and access to the page around it.
+    Both put it into a page of their own; in a frame, neither page's style affects the other. A shadow root would do the
+    same, but needs a script if HTML is inserted after the page was loaded, as in notebooks. An empty `sandbox`
+    attribute forbids scripts, forms, and access to the surrounding page.
     """
     style = "width:100%;height:46rem;border:1px solid #8885;border-radius:8px;resize:vertical;background:Canvas"
     return f'<iframe title="Report" sandbox srcdoc="{escape(page, quote=True)}" style="{style}"></iframe>'
 
 
-def _head(told: Told, name: str) -> str:
-    verdict = badge("passed", "good") if told.error is None else badge("failed", "bad")
-    reason = f'<p class="error">{fitting(told.error, 2_000)}</p>' if told.error is not None else ""
-    tiles = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _tiles(told))
+def _head(content: ReportContent, name: str) -> str:
+    verdict = badge("passed", "good") if content.error is None else badge("failed", "bad")
+    reason = f'<p class="error">{fitting(content.error, 2_000)}</p>' if content.error is not None else ""
+    tiles = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _tiles(content))
     return f'<header><h1>{name} {verdict}</h1>{reason}<dl class="tiles">{tiles}</dl></header>'
 
 
-def _tiles(told: Told) -> Iterator[tuple[str, str]]:
-    run, chosen = told.run, told.attempt
+def _tiles(content: ReportContent) -> Iterator[tuple[str, str]]:
+    run, chosen = content.run, content.attempt
     passed, expected = count_tests(chosen.report if chosen else None)
     yield "attempts", str(len(run.attempts))
     if expected:
         yield "tests passed", f"{passed} of {expected}"
-    if told.confidence is not None:
-        yield "confidence", f"{told.confidence:.2f}"
+    if content.confidence is not None:
+        yield "confidence", f"{content.confidence:.2f}"
     if chosen and chosen.strength and chosen.strength.share is not None:
         yield "test strength", f"{chosen.strength.share:.2f}"
     yield "model calls", str(len(run.calls))
@@ -102,19 +102,19 @@ def _tiles(told: Told) -> Iterator[tuple[str, str]]:
     yield "model time", seconds(sum(call.wall_s for call in run.calls if not call.is_reused))
 
 
-def _sections(told: Told) -> Iterator[tuple[str, str]]:
-    run, chosen = told.run, told.attempt
+def _sections(content: ReportContent) -> Iterator[tuple[str, str]]:
+    run, chosen = content.run, content.attempt
     yield "Request", render_job(run)
     yield "Data", render_data(run)
     yield "Plan", render_plan(chosen.candidate.plan) if chosen else ""
     yield "Attempts", render_timeline(run.attempts, chosen)
-    yield "Trust", render_trust(chosen, told.confidence, told.disagreement, run.dropped_tests)
+    yield "Trust", render_trust(chosen, content.confidence, content.disagreement, run.dropped_tests)
     yield "Model calls", render_spending(run.calls)
     if chosen is None:
         return
     yield "Solution", _code(chosen.candidate)
-    yield "Environment", render_environment(chosen.environment, told.image) if chosen.environment else ""
-    yield "Run it", render_commands(told.task_name, run.request) if told.task_name else ""
+    yield "Environment", render_environment(chosen.environment, content.image) if chosen.environment else ""
+    yield "Run it", render_commands(content.task_name, run.request) if content.task_name else ""
 
 
 def _code(candidate: Candidate) -> str:

@@ -18,7 +18,7 @@ PROMPT = "Count the rows of the table."
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of the test's own, but for environments, which are slow to make."""
+    """A cache for this test only, with the shared environments, which are slow to build."""
     shared, own = Path(os.environ["FLYTE_CODEGEN_CACHE"]), tmp_path / "cache"
     own.mkdir()
     for folder in ("layers", "environments", "locks", "uv"):
@@ -37,22 +37,22 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def ask(table: Path) -> Callable[..., CodeGenEvalResult]:
-    """Has an agent of a server do the job; what is no setting is an argument of `generate`."""
+    """Run an agent of a server on the job; keywords that are no settings are arguments of `generate`."""
 
-    def generate(server: ModelServer, provider: str = "openai", **given: Any) -> CodeGenEvalResult:
-        settings = {name: given.pop(name) for name in tuple(given) if name in AutoCoderAgent.model_fields}
+    def generate(server: ModelServer, provider: str = "openai", **arguments: Any) -> CodeGenEvalResult:
+        settings = {name: arguments.pop(name) for name in tuple(arguments) if name in AutoCoderAgent.model_fields}
         agent = AutoCoderAgent(**{"model": f"{provider}/m", "api_base": server.url, "backend": "agent", **settings})
-        return agent.generate(PROMPT, **{"samples": {"table": table}, "outputs": OUTPUTS, **given})
+        return agent.generate(PROMPT, **{"samples": {"table": table}, "outputs": OUTPUTS, **arguments})
 
     return generate
 
 
 @pytest.fixture
 def work(ask: Callable[..., CodeGenEvalResult]) -> Callable[..., tuple[CodeGenEvalResult, ModelServer]]:
-    """Has an agent work by a script of turns; the result, and the server, which is closed by then."""
+    """Run an agent by a script of turns; return the result, and the closed server."""
 
-    def run(*turns: Any, rejects: tuple[str, ...] = (), **given: Any) -> tuple[CodeGenEvalResult, ModelServer]:
+    def run(*turns: Any, rejects: tuple[str, ...] = (), **arguments: Any) -> tuple[CodeGenEvalResult, ModelServer]:
         with ModelServer({"tools": turns, "AgentAction": turns}, rejects=rejects) as server:
-            return ask(server, **given), server
+            return ask(server, **arguments), server
 
     return run

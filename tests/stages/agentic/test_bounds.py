@@ -1,4 +1,4 @@
-"""Turns, budget and the conversation's length: what ends an agent's work, and what is left then."""
+"""Turns, budget and the length of the conversation: what ends an agent's work, and the candidate that remains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, R
 from flyteplugins_codegen.models.run import Cause, Run, TestReport
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Budget, Message, ToolCall, ToolResult
-from flyteplugins_codegen.stages.agentic.work import bounded
+from flyteplugins_codegen.stages.agentic.conversation import bounded
 from flyteplugins_codegen.stages.attempts import with_changed, with_next
 from flyteplugins_codegen.stages.loop import Finish, WorkAsAgent, next_action
 
@@ -32,7 +32,7 @@ def test_the_loop_asks_an_agent_in_place_of_drafts_and_repairs():
     assert next_action(failed) == WorkAsAgent(reason="exception: it failed")
 
 
-def test_when_the_turns_are_spent_the_files_as_they_stand_are_judged(work):
+def test_when_the_turns_are_spent_the_current_files_are_judged(work):
     result, server = work(turn(*BOTH), LOOK, LOOK, max_turns=3)
     assert result.success, result.output
     assert len(server.calls) == 3
@@ -78,16 +78,16 @@ def test_turns_count_over_all_candidates(work):
 
 
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("reply", "reason"),
     [
         (Reply("I cannot help with that.", stop_reason="refused"), "declined to go on, after 2 turns"),
         (Reply("Hm."), "called no tool any more, after 4 turns"),
     ],
 )
-def test_a_model_that_goes_on_no_more_ends_the_work(work, reply, told):
+def test_a_model_that_stops_calling_tools_ends_the_work(work, reply, reason):
     result, server = work(turn(*BOTH), *[reply] * 3)
     assert result.success, result.output
-    assert told in result.attempt_history[0].reason
+    assert reason in result.attempt_history[0].reason
     assert len(server.calls) <= 4
 
 
@@ -115,7 +115,7 @@ def long_conversation(turns: int, chars: int) -> tuple[Message, ...]:
     return (*opening, *said)
 
 
-def test_a_short_conversation_is_as_it_was():
+def test_a_short_conversation_is_unchanged():
     messages = long_conversation(3, 100)
     assert bounded(messages, 10_000) == messages
 
@@ -127,7 +127,7 @@ def test_a_long_conversation_is_cut_by_half_at_once_and_calls_keep_their_results
     assert size <= max(15_000, 2 * chars) + 500
     assert cut[1].content.startswith("the job")
     pairs = list(zip(cut[2::2], cut[3::2], strict=True))
-    assert all(said.tool_calls[0].id == told.tool_results[0].call_id for said, told in pairs)
+    assert all(call.tool_calls[0].id == result.tool_results[0].call_id for call, result in pairs)
     assert pairs[-1][1].tool_results[0].content == "r" * chars
     assert bounded(cut, 30_000) == cut
 

@@ -1,4 +1,4 @@
-"""What a model may try with its tools: every call is answered, and the host is never touched."""
+"""Hostile tool calls: every call gets a result, and the host is never touched."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import AgentSession, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import ToolCall
-from flyteplugins_codegen.stages.agentic.running import Desk
-from flyteplugins_codegen.stages.agentic.tools import TOOLS, ToolError, read_call, with_edit, with_file
+from flyteplugins_codegen.stages.agentic.running import AgentWorkspace
+from flyteplugins_codegen.stages.agentic.tools import TOOLS, ToolError, parse_call, with_edit, with_file
 from flyteplugins_codegen.stages.agentic.turns import take_turn
 
 NAMES = [
@@ -41,20 +41,22 @@ NAMES = [
     "$(id)",
     "\ud800",
 ]
-DESK = Desk(Run(settings=Settings(model="openai/m", backend="agent"), request=Request(prompt="p")), {})
+WORKSPACE = AgentWorkspace(Run(settings=Settings(model="openai/m", backend="agent"), request=Request(prompt="p")), {})
 
 
 def took(*calls: tuple[str, object], session: AgentSession | None = None, **reply: object) -> AgentSession:
     """The session after a turn of these calls, which run nothing."""
     made = tuple(
-        ToolCall(id=f"c{number}", name=name, arguments=given if isinstance(given, str) else json.dumps(given))
-        for number, (name, given) in enumerate(calls)
+        ToolCall(
+            id=f"c{number}", name=name, arguments=arguments if isinstance(arguments, str) else json.dumps(arguments)
+        )
+        for number, (name, arguments) in enumerate(calls)
     )
     start = session or AgentSession(messages=())
-    return take_turn(DESK, start, ModelReply(text="", tool_calls=made, **reply)).session
+    return take_turn(WORKSPACE, start, ModelReply(text="", tool_calls=made, **reply)).session
 
 
-def told(session: AgentSession) -> list[tuple[bool, str]]:
+def results_of(session: AgentSession) -> list[tuple[bool, str]]:
     return [(result.is_error, result.content) for result in session.messages[-1].tool_results]
 
 
@@ -66,7 +68,7 @@ def test_a_name_that_is_no_plain_file_name_is_refused_by_every_tool(name):
         ("read", {"path": name}),
         ("run_tests", {"path": name}),
     )
-    assert [is_error for is_error, _ in told(session)] == [True] * 4
+    assert [is_error for is_error, _ in results_of(session)] == [True] * 4
     assert session.files == {}
     json.dumps(session.model_dump(mode="json")).encode()
 
@@ -96,8 +98,8 @@ def test_a_name_that_is_no_plain_file_name_is_refused_by_every_tool(name):
         ("run_tests", {"packages": [f"p{number}" for number in range(1_000)]}),
     ],
 )
-def test_a_call_that_cannot_be_done_is_answered_as_an_error(name, arguments):
-    ((is_error, text),) = told(took((name, arguments)))
+def test_a_call_that_cannot_be_carried_out_has_an_error_as_its_result(name, arguments):
+    ((is_error, text),) = results_of(took((name, arguments)))
     assert is_error
     assert 10 < len(text) < 9_000
 
@@ -137,14 +139,14 @@ def test_no_tool_is_a_shell_or_reaches_a_network():
 def test_megabytes_and_thousands_of_files_are_refused_and_what_was_there_stays():
     session = took(("write", {"path": "solution.py", "content": "x = 1\n"}))
     session = took(("write", {"path": "solution.py", "content": "x" * 10_000_000}), session=session)
-    assert told(session)[0][0]
+    assert results_of(session)[0][0]
     assert session.files == {"solution.py": "x = 1\n"}
     for start in range(0, 1_000, 10):
         calls = [("write", {"path": f"f{number}", "content": "y" * 9_000}) for number in range(start, start + 10)]
         session = took(*calls, session=session)
     assert sum(len(text) for text in session.files.values()) <= 128 << 10
     assert len(session.files) <= 40
-    assert told(session)[-1][0]
+    assert results_of(session)[-1][0]
 
 
 def test_growing_a_file_by_edits_meets_the_same_bound():
@@ -156,23 +158,23 @@ def test_growing_a_file_by_edits_meets_the_same_bound():
 def test_of_a_hundred_calls_in_one_reply_sixteen_are_done():
     session = took(*[("write", {"path": f"f{number}", "content": "x"}) for number in range(100)])
     assert len(session.files) == 16
-    assert sum(is_error for is_error, _ in told(session)) == 84
+    assert sum(is_error for is_error, _ in results_of(session)) == 84
 
 
 def test_nothing_of_a_reply_that_was_cut_off_is_done():
     session = took(("write", {"path": "solution.py", "content": "x"}), stop_reason="truncated")
     assert session.files == {}
-    assert "cut off" in told(session)[0][1]
+    assert "cut off" in results_of(session)[0][1]
 
 
 def test_what_is_read_back_is_bounded():
     session = took(("write", {"path": "long.txt", "content": "z" * 60_000}))
     session = took(("read", {"path": "long.txt"}), session=session)
-    assert len(told(session)[0][1]) <= 8_000
+    assert len(results_of(session)[0][1]) <= 8_000
 
 
 def test_arguments_read_with_raw_line_breaks_as_models_write_them():
-    asked = read_call(ToolCall(id="1", name="write", arguments='{"path": "a.py", "content": "x = 1\ny = 2"}'))
+    asked = parse_call(ToolCall(id="1", name="write", arguments='{"path": "a.py", "content": "x = 1\ny = 2"}'))
     assert asked.content == "x = 1\ny = 2"
 
 

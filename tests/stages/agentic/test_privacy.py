@@ -1,4 +1,4 @@
-"""Nothing of a sample reaches a model through an agent's tools but what `privacy` allows."""
+"""An agent's tools show a model only what `privacy` allows of a sample."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def staff(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def spy(work, staff):
-    """Has an agent read the sample, print it, leave it as an output, fail with it, and hand that in."""
+    """An agent that reads the sample, prints it, writes it to an output, fails with it, and submits that."""
 
     def run(fault="raise ValueError(text)", **settings):
         failing = CODE.replace("FAULT", fault)
@@ -65,29 +65,29 @@ def test_by_default_private_values_are_replaced_in_all_that_tools_answer(spy):
     result, server = spy(private_columns=["name", "pay"])
     assert result.success, result.output
     assert not [value for value in PLANTED if value in sent(server)]
-    told = answers(server)
-    assert "Bonn" in told[0][1]
-    assert "Bonn" in told[1][1]
-    assert "ValueError" in told[2][1]
+    results = answers(server)
+    assert "Bonn" in results[0][1]
+    assert "Bonn" in results[1][1]
+    assert "ValueError" in results[2][1]
 
 
-def test_by_profile_no_row_and_nothing_printed_is_told(spy):
+def test_by_profile_neither_rows_nor_output_are_shown(spy):
     result, server = spy(privacy="profile", private_rows=3)
     assert result.success, result.output
     assert not [value for value in [*PLANTED, "Bonn"] if value in sent(server)]
-    told = answers(server)
-    assert "no row of it may be shown" in told[0][1]
-    assert "left out by privacy='profile'" in told[1][1]
+    results = answers(server)
+    assert "no row of it may be shown" in results[0][1]
+    assert "left out by privacy='profile'" in results[1][1]
 
 
 @pytest.mark.parametrize("fault", ["raise ValueError(text[::-1])", "turned = text[::-1]; sys.exit(turned)"])
-def test_by_profile_a_failure_says_where_and_none_of_the_programs_words(spy, fault):
+def test_by_profile_a_failure_shows_its_line_but_no_text_of_the_program(spy, fault):
     result, server = spy(fault, privacy="profile", private_rows=3)
     assert result.success, result.output
     assert not [value for value in PLANTED if value[::-1] in sent(server)]
     assert "it failed" in answers(server)[2][1]
 
 
-def test_rows_are_told_as_they_are_where_the_user_says_so(spy):
+def test_rows_are_shown_unchanged_if_the_user_says_so(spy):
     _, server = spy(privacy="rows")
     assert all(value in sent(server) for value in PLANTED)

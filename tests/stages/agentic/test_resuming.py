@@ -1,4 +1,4 @@
-"""What is kept of an agent's work: killed anywhere it goes on, recorded it is replayed, no call is made twice."""
+"""An agent's work is stored: after a kill it goes on, a recording is replayed, and no call is made twice."""
 
 from __future__ import annotations
 
@@ -95,7 +95,9 @@ def test_a_session_travels_as_json_and_stays_small(work):
 
 def _session_of(work: Any) -> AgentSession:
     result, _ = work(turn(write("solution.py", RIGHT), write("test_solution.py", SUITE), SUBMIT))
-    messages = tuple({"role": each["role"], "content": each["content"]} for each in result.conversation_history)
+    messages = tuple(
+        {"role": message["role"], "content": message["content"]} for message in result.conversation_history
+    )
     return AgentSession.model_validate({"messages": messages, "files": {"solution.py": result.solution.code}})
 
 

@@ -1,4 +1,4 @@
-"""An agent's whole way: tools, judgement by the usual stages, and what it is told."""
+"""An agent's work from beginning to end: its tools, its judgement by the usual stages, and its messages."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_an_agent_lists_reads_writes_runs_edits_and_submits(work, provider, sett
     assert "row_count: 3" in passed[1]
 
 
-def test_every_message_is_told_once_with_what_each_call_spent(work):
+def test_every_message_is_recorded_once_with_the_usage_of_its_call(work):
     result, server = work(*WORKING)
     said = [message["content"] for message in result.conversation_history]
     assert len(said) == 1 + 2 * len(server.calls)  # the system's, then a question and a reply for each turn
@@ -77,7 +77,7 @@ def test_a_server_without_tools_does_the_job_by_objects_in_its_text(work, reject
     assert result.success, result.output
 
 
-def test_an_agents_own_word_is_not_taken_and_the_failure_comes_back_to_it(work):
+def test_an_agents_claims_do_not_count_and_the_failure_comes_back_to_it(work):
     result, server = work(
         turn(write("solution.py", WRONG), write("test_solution.py", SUITE), SUBMIT),
         turn(SUBMIT),
@@ -154,13 +154,13 @@ def test_packages_that_are_submitted_are_installed_where_it_is_judged(work):
     assert result.solution.packages == ("iniconfig",)
 
 
-def test_without_tests_wanted_none_are_asked_for(work):
+def test_with_skip_tests_no_tests_are_required(work):
     result, server = work(turn(write("solution.py", RIGHT), SUBMIT), skip_tests=True)
     assert result.success, result.output
     assert "No tests are asked for" in sent(server)
 
 
-def test_a_word_without_a_call_is_answered_by_how_to_call(work):
+def test_a_reply_without_a_call_is_answered_by_how_to_call(work):
     result, server = work(
         Reply("I think."), turn(write("solution.py", RIGHT), write("test_solution.py", SUITE), SUBMIT)
     )

@@ -1,4 +1,4 @@
-"""Candidates grouped by what they do, one of them chosen: by the user's word, by most voices, by the tests, or none."""
+"""Candidates are grouped by behaviour, and one is chosen: by the user's checks, the majority, the tests, or none."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_order_of_the_attempts_changes_neither_the_groups_nor_the_choice(rou
 
 
 @given(shuffled_rounds())
-def test_every_attempt_that_passes_what_the_user_gave_is_in_one_group(rounds):
+def test_every_attempt_that_passes_the_users_checks_is_in_one_group(rounds):
     in_order, _ = rounds
     trusted = [attempt.number for attempt in in_order if all(run.passed for run in attempt.report.runs)]
     assert sorted(number for group in group_attempts(in_order) for number in group.attempts) == trusted
@@ -54,7 +54,7 @@ def test_a_score_grows_with_the_candidates_that_agree_and_with_the_tests_that_ar
 
 
 @given(shuffled_rounds())
-def test_one_more_voice_for_the_best_group_leaves_it_the_best(rounds):
+def test_one_more_candidate_in_the_best_group_leaves_it_the_best(rounds):
     in_order, _ = rounds
     groups = group_attempts(in_order)
     if groups:
@@ -84,13 +84,13 @@ def test_outputs_are_compared_by_value_floats_within_a_tolerance_and_files_by_wh
     assert (len(groups_of(judged(1, one), judged(2, other))) == 1) is are_same
 
 
-def test_a_candidate_that_fails_what_the_user_gave_is_in_no_group_whatever_tests_it_passes():
+def test_a_candidate_that_fails_a_check_of_the_user_is_in_no_group_whatever_tests_it_passes():
     example = TestReport(runs=(ran("example 1", Cause(kind="wrong_output", message="no"), total=1),))
     users = TestReport(runs=(ran(total=1),), suites=(suite([], origin="user"), suite(NAMES)))
     assert groups_of(attempt(1, example), attempt(2, users), crashed(3), judged(4, 1)) == [(4,)]
 
 
-def test_candidates_that_differ_on_an_example_alone_are_no_group():
+def test_candidates_that_differ_only_on_an_example_are_no_group():
     reports = [TestReport(runs=(ran("example 1", log=log), ran(log="x"))) for log in ("a", "b", "a")]
     assert groups_of(*(attempt(number, report) for number, report in enumerate(reports, 1))) == [(1, 3), (2,)]
 
@@ -99,19 +99,19 @@ def choice(*attempts: Attempt) -> Choice:
     return choose(attempts)
 
 
-def test_most_candidates_are_right_where_they_pass_the_tests():
-    found = choice(judged(1, 1), judged(2, 2), judged(3, 2))
-    assert (found.attempt, found.is_undecided, found.outvoted) == (2, False, ())
+def test_the_majority_is_chosen_if_it_passes_the_tests():
+    result = choice(judged(1, 1), judged(2, 2), judged(3, 2))
+    assert (result.attempt, result.is_undecided, result.outvoted) == (2, False, ())
 
 
 def test_a_test_that_most_candidates_contradict_is_outvoted():
-    found = choice(judged(1, 1, NAMES), judged(2, 2, NAMES[:2]), judged(3, 2, NAMES[:2]))
-    assert (found.attempt, found.outvoted) == (2, ("test_c",))
+    result = choice(judged(1, 1, NAMES), judged(2, 2, NAMES[:2]), judged(3, 2, NAMES[:2]))
+    assert (result.attempt, result.outvoted) == (2, ("test_c",))
 
 
 def test_candidates_that_fail_most_tests_outvote_none():
-    found = choice(judged(1, 1, NAMES), judged(2, 2, NAMES[:1]), judged(3, 2, NAMES[:1]))
-    assert (found.attempt, found.outvoted, found.is_undecided) == (1, (), False)
+    result = choice(judged(1, 1, NAMES), judged(2, 2, NAMES[:1]), judged(3, 2, NAMES[:1]))
+    assert (result.attempt, result.outvoted, result.is_undecided) == (1, (), False)
 
 
 def test_two_that_agree_and_pass_no_test_outvote_nothing():
@@ -121,26 +121,26 @@ def test_two_that_agree_and_pass_no_test_outvote_nothing():
 def test_a_suite_that_failed_as_a_whole_is_not_outvoted():
     late = suite(NAMES[:2]).model_copy(update={"cause": Cause(kind="timed_out", message="120 s")})
     report = TestReport(runs=(ran(total=1),), suites=(late,))
-    found = choice(attempt(1, report), attempt(2, report))
-    assert (found.attempt, found.outvoted) == (1, ())
-    assert not found.groups[0].passes_all
+    result = choice(attempt(1, report), attempt(2, report))
+    assert (result.attempt, result.outvoted) == (1, ())
+    assert not result.groups[0].passes_all
 
 
 def test_the_tests_decide_between_candidates_that_all_differ():
-    found = choice(judged(1, 1, NAMES[:1]), judged(2, 2), judged(3, 3, ()))
-    assert (found.attempt, found.is_undecided) == (2, False)
+    result = choice(judged(1, 1, NAMES[:1]), judged(2, 2), judged(3, 3, ()))
+    assert (result.attempt, result.is_undecided) == (2, False)
 
 
 @pytest.mark.parametrize("totals", [[1, 2], [1, 2, 3], [1, 1, 2, 2], [1, 1, 2, 3]])
-def test_candidates_that_pass_everything_and_differ_without_a_majority_leave_it_undecided(totals):
-    found = choice(*(judged(number, total) for number, total in enumerate(totals, 1)))
-    assert found.is_undecided
-    assert len(found.groups) == len(set(totals))
+def test_candidates_that_pass_everything_and_differ_without_a_majority_are_undecided(totals):
+    result = choice(*(judged(number, total) for number, total in enumerate(totals, 1)))
+    assert result.is_undecided
+    assert len(result.groups) == len(set(totals))
 
 
-def test_those_that_fail_a_test_have_no_voice_among_those_that_pass_all():
-    found = choice(judged(1, 1), judged(2, 1), judged(3, 2), judged(4, 3, ()))
-    assert (found.attempt, found.is_undecided) == (1, False)
+def test_candidates_that_fail_a_test_have_no_vote_among_those_that_pass_all():
+    result = choice(judged(1, 1), judged(2, 1), judged(3, 2), judged(4, 3, ()))
+    assert (result.attempt, result.is_undecided) == (1, False)
 
 
 def test_one_candidate_alone_is_decided_by_the_tests_and_outvotes_none():
@@ -149,9 +149,9 @@ def test_one_candidate_alone_is_decided_by_the_tests_and_outvotes_none():
     assert (alone.attempt, alone.outvoted, alone.is_undecided) == (1, (), False)
 
 
-def test_where_none_passes_what_the_user_gave_none_is_chosen():
+def test_if_none_passes_the_users_checks_none_is_chosen():
     assert choice(crashed(1), crashed(2)) == Choice()
 
 
-def test_the_shortest_script_stands_for_its_group():
+def test_the_shortest_script_represents_its_group():
     assert choice(judged(1, 1, code="print( 1 )"), judged(2, 1, code="print(1)")).attempt == 2

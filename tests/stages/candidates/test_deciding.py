@@ -1,4 +1,4 @@
-"""What the loop decides about several candidates: how many, which one, and when to give none."""
+"""The loop's decisions about several candidates: how many, which one, and when to return none."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_as_many_first_candidates_are_asked_for_as_there_is_room_for(settings, c
         ({"budget": Budget(max_cost_usd=3.0)}, 1),
     ],
 )
-def test_three_fresh_ones_follow_two_repairs_where_there_is_room_for_three_else_one(settings, count):
+def test_three_redrafts_follow_two_repairs_if_there_is_room_for_three_else_one(settings, count):
     action = next_action(run_of(*in_vain(), calls=4, **settings))
     assert isinstance(action, Redraft)
     assert action.count == count
@@ -75,17 +75,17 @@ def test_candidates_of_one_round_are_judged_together():
     assert next_action(run) == JudgeSideBySide()
 
 
-def test_equal_candidates_share_one_verdict():
+def test_equal_candidates_share_one_report():
     run = run_of(*(attempt(n, None, code=code, environment=None) for n, code in enumerate("aba", 1)), calls=5)
     alone = distinct_pending(run)
-    assert [[each.number for each in one.attempts] for one in alone] == [[1], [2]]
+    assert [[attempt.number for attempt in one.attempts] for one in alone] == [[1], [2]]
     assert not any(one.calls for one in alone)
     reports = [TestReport(runs=(ran(total=total),)) for total in (1, 2)]
     done = [
         one.model_copy(update={"attempts": (one.attempts[0].model_copy(update={"report": report}),)})
         for one, report in zip(alone, reports, strict=True)
     ]
-    assert [each.report for each in with_judged(run, done).attempts] == [reports[0], reports[1], reports[0]]
+    assert [attempt.report for attempt in with_judged(run, done).attempts] == [reports[0], reports[1], reports[0]]
 
 
 def test_tests_that_most_contradict_are_dropped_even_by_the_last_candidates_that_may_be_tried():
@@ -95,12 +95,12 @@ def test_tests_that_most_contradict_are_dropped_even_by_the_last_candidates_that
     assert [(test.name, test.attempt) for test in action.tests] == [("test_c", 1)]
 
 
-def test_the_chosen_candidate_stands_for_the_run_and_not_the_newest_that_passed():
+def test_the_final_attempt_is_the_chosen_candidate_and_not_the_newest_that_passed():
     run = run_of(judged(1, 1, strength=TestStrength(share=1.0)), judged(2, 1), judged(3, 2))
     assert next_action(run) == Finish(success=True, reason="attempt 1 passed")
     assert final_attempt(run) == run.attempts[0]
 
 
-def test_where_no_candidate_passes_what_the_user_gave_the_best_of_them_is_repaired():
+def test_if_no_candidate_passes_the_users_checks_the_best_of_them_is_repaired():
     action = next_action(run_of(crashed(1), crashed(2)))
     assert action.reason.startswith("exception")

@@ -19,9 +19,9 @@ from flyteplugins_codegen.models.spending import Budget
 
 PROMPT = "Count the rows of the table."
 THREE_ROWS = [{"inputs": {}, "outputs": {"row_count": 3}}]
-# Passed by every script that counts something.
+# Every script that counts something passes it.
 WEAK: dict[str, Any] = {"test_code": job.TESTS["test_code"].replace('== "2"', "in set('123')")}
-# One test that holds, and one that is wrong of every table.
+# One test that is right, and one that is wrong for every table.
 ONE_WRONG: dict[str, Any] = {
     "test_code": job.TESTS["test_code"]
     + "\n\ndef test_the_header_is_a_row(tmp_path):\n"
@@ -46,37 +46,37 @@ def solutions(*header_lines: int) -> list[dict[str, Any]]:
 
 
 def confidence(result: CodeGenEvalResult, agreeing: int, dissenting: int) -> float:
-    """Of so many voices beside that of the tests' author, which counts for as much as the tests are strong."""
+    """The confidence of so many votes and the vote of the generated tests, which counts their strength."""
     strength = 1.0 if result.test_strength is None else result.test_strength
     return pytest.approx((agreeing + strength + 1) / (agreeing + strength + dissenting + 2))
 
 
-def told(result: CodeGenEvalResult) -> list[str]:
+def answers(result: CodeGenEvalResult) -> list[str]:
     assert result.disagreement is not None
     return sorted(answer.text for answer in result.disagreement.answers)
 
 
-def test_of_three_that_pass_everything_the_two_that_agree_are_chosen(table):
+def test_of_three_that_pass_everything_one_of_the_two_that_agree_is_chosen(table):
     with ModelServer({"SolutionReply": solutions(1, 0, 1), "TestsReply": [WEAK]}) as server:
         result = generate(server, table, candidates=3)
         assert len(server.calls) == 4
     assert result.success, result.error
     assert result.solution.code == job.code(1)
     assert [attempt.round_number for attempt in result.attempt_history] == [1, 1, 1]
-    assert told(result) == ["row_count = 3", "row_count = 4"]
+    assert answers(result) == ["row_count = 3", "row_count = 4"]
     assert result.confidence == confidence(result, agreeing=1, dissenting=1)
     assert result.run() == (3,)
 
 
-def test_of_three_that_pass_everything_and_differ_none_is_given(table):
+def test_of_three_that_pass_everything_and_differ_none_is_returned(table):
     with ModelServer({"SolutionReply": solutions(0, 1, 2), "TestsReply": [WEAK]}) as server:
         result = generate(server, table, candidates=3)
         assert len(server.calls) == 4
     assert not result.success
     assert "3 candidates pass every check, and no majority of them agrees" in result.error
     assert "table=table.csv" in result.error
-    assert told(result) == ["row_count = 2", "row_count = 3", "row_count = 4"]
-    assert all(line in result.error for line in told(result))
+    assert answers(result) == ["row_count = 2", "row_count = 3", "row_count = 4"]
+    assert all(line in result.error for line in answers(result))
     assert result.confidence == confidence(result, agreeing=0, dissenting=2)
     assert CodeGenEvalResult.model_validate_json(result.model_dump_json()).disagreement == result.disagreement
 
@@ -96,7 +96,7 @@ def test_a_generated_test_that_most_candidates_contradict_is_dropped_with_its_re
 REPAIRS = [job.repair(0, 2), job.repair(2, 3)]
 
 
-def test_after_two_repairs_in_vain_three_fresh_ones_are_asked_for_at_once(table):
+def test_after_two_repairs_in_vain_three_redrafts_are_asked_for_at_once(table):
     script = {"SolutionReply": solutions(0, 1, 4, 1), "TestsReply": [job.TESTS], "RepairReply": REPAIRS}
     with ModelServer(script) as server:
         result = generate(server, table)
@@ -108,7 +108,7 @@ def test_after_two_repairs_in_vain_three_fresh_ones_are_asked_for_at_once(table)
     assert result.confidence == confidence(result, agreeing=1, dissenting=2)
 
 
-def test_fresh_drafts_of_which_none_can_be_used_are_told_and_others_are_asked_for(table):
+def test_unusable_redrafts_are_recorded_and_others_are_asked_for(table):
     script = {
         "SolutionReply": [job.solution(0), *["no JSON"] * 6, *solutions(1, 1, 1)],
         "TestsReply": [job.TESTS],
@@ -134,7 +134,7 @@ def test_a_model_of_which_nothing_can_be_used_ends_the_run_at_its_last_iteration
     assert result.error.startswith("no success after 5 attempts")
 
 
-def test_a_budget_with_room_for_one_call_gets_one_fresh_candidate(table):
+def test_a_budget_with_room_for_one_call_gets_one_redraft(table):
     script = {"SolutionReply": solutions(0, 1), "TestsReply": [job.TESTS], "RepairReply": REPAIRS}
     with ModelServer(script) as server:
         result = generate(server, table, budget=Budget(max_calls=5))
@@ -203,7 +203,7 @@ def test_a_recording_of_several_replies_gives_each_to_its_own_question(table, tm
     ]
 
 
-def test_a_run_killed_between_the_replies_asks_for_no_reply_again_that_it_had(table, tmp_path):
+def test_a_run_killed_between_the_replies_asks_for_no_stored_reply_again(table, tmp_path):
     program = (
         "import sys\nfrom flyteplugins_codegen import AutoCoderAgent\n"
         "agent = AutoCoderAgent(model='openai/m', api_base=sys.argv[1], candidates=3)\n"

@@ -45,7 +45,7 @@ def test_a_difference_is_a_share_both_ways(one, other):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "difference", "told"),
+    ("old", "new", "difference", "text"),
     [
         ("a,b\n1,2\n", "a,b\n1,2\n", 0, "the same bytes"),
         ("a,b\n1,2\n3,4\n", "b,a\n4,3.0\n2,1\n", 0, "the same 2 rows"),
@@ -56,10 +56,10 @@ def test_a_difference_is_a_share_both_ways(one, other):
         ("\0\1", "\0\2", 1, "other bytes, and no tables that could be compared"),
     ],
 )
-def test_tables_differ_by_the_rows_that_one_has_alone(tmp_path, old, new, difference, told):
+def test_tables_differ_by_the_rows_that_only_one_has(tmp_path, old, new, difference, text):
     (tmp_path / "old").write_text(old)
     (tmp_path / "new").write_text(new)
-    assert file_difference(tmp_path / "old", tmp_path / "new") == (difference, told)
+    assert file_difference(tmp_path / "old", tmp_path / "new") == (difference, text)
 
 
 def test_folders_differ_by_their_files(tmp_path):
@@ -84,14 +84,14 @@ def test_what_cannot_be_run_is_noted_and_not_compared(tmp_path):
         return {"n": 10 if solution.name == "old solution" else 9}
 
     data = {"the old data": {"table": tmp_path / "old"}, "the fresh data": {"table": tmp_path / "fresh"}}
-    found = compare_solutions(bundle("old solution"), bundle("new solution"), data, run)
-    assert found.largest == pytest.approx(0.1)
-    assert found.differences[0].told == "n on the old data: 10 -> 9"
-    assert found.notes == ("on the fresh data, the old solution does not run: exception: KeyError",)
+    comparison = compare_solutions(bundle("old solution"), bundle("new solution"), data, run)
+    assert comparison.largest == pytest.approx(0.1)
+    assert comparison.differences[0].told == "n on the old data: 10 -> 9"
+    assert comparison.notes == ("on the fresh data, the old solution does not run: exception: KeyError",)
 
 
 def test_an_input_without_a_value_leaves_nothing_to_compare(tmp_path):
     both = [bundle(name, ("table", "limit")) for name in ("old solution", "new solution")]
-    found = compare_solutions(*both, {"the fresh data": {"table": tmp_path}}, run=lambda *_: pytest.fail("it ran"))
-    assert found.largest is None
-    assert found.notes == ("nothing was run on the fresh data: there is no value for limit",)
+    comparison = compare_solutions(*both, {"the fresh data": {"table": tmp_path}}, run=lambda *_: pytest.fail("it ran"))
+    assert comparison.largest is None
+    assert comparison.notes == ("nothing was run on the fresh data: there is no value for limit",)

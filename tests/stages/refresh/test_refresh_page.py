@@ -1,4 +1,4 @@
-"""The page of a refresh says what was decided and why, and whatever comes from data or a model is escaped."""
+"""The page of a refresh shows the decision and its reason. All text from data or a model is escaped."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ COMPARED = Comparison(
         ({"renewal": MADE, "comparison": COMPARED, "is_approved": True}, "replaced"),
     ],
 )
-def test_the_page_tells_the_decision_and_escapes_everything(fields: dict[str, object], verdict: str) -> None:
+def test_the_page_shows_the_decision_and_escapes_everything(fields: dict[str, object], verdict: str) -> None:
     refresh = Refresh(rules=RefreshRules(), examination=FOUND).model_copy(update=fields)
     page = render_refresh(PLANTED, refresh)
     assert f">{verdict}</span>" in page

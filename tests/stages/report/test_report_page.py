@@ -18,7 +18,7 @@ from storied_run import told_run
 from flyteplugins_codegen.models.data import ColumnProfile
 from flyteplugins_codegen.models.run import Attempt, Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
 from flyteplugins_codegen.stages.report.data import histogram
-from flyteplugins_codegen.stages.report.page import Told, as_frame, render_page
+from flyteplugins_codegen.stages.report.page import ReportContent, as_frame, render_page
 
 BREAKER = (
     "</script></style><script>console.error('ran')</script><img src=x onerror=\"console.error('ran')\">'\" onload=x "
@@ -34,7 +34,7 @@ ATTRIBUTES = re.compile(
 
 
 class Markup(HTMLParser):
-    """All that a page has of tags, names of attributes, and text."""
+    """The tags, the names of attributes, and the text of a page."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -54,14 +54,14 @@ class Markup(HTMLParser):
 
 
 @pytest.mark.parametrize("number", range(8))
-def test_no_text_of_a_run_is_markup_whatever_field_it_stands_in(number: int) -> None:
+def test_no_text_of_a_run_is_markup_in_any_field(number: int) -> None:
     planted: list[str] = []
 
     def write(place: str) -> str:
         planted.append(place)
         return f"#{len(planted)}#{BREAKER}"
 
-    markup = Markup(render_page(plant(Told, write, number).model_copy(update={"chosen": 1})))
+    markup = Markup(render_page(plant(ReportContent, write, number).model_copy(update={"chosen": 1})))
     assert [tag for tag in markup.tags if not TAGS.fullmatch(tag)] == []
     assert [name for name in markup.attributes if not ATTRIBUTES.fullmatch(name)] == []
     assert [name for name in markup.classes if not re.fullmatch(r"[a-z ]*", name)] == []
@@ -71,16 +71,18 @@ def test_no_text_of_a_run_is_markup_whatever_field_it_stands_in(number: int) -> 
 
 
 def test_marks_that_change_the_direction_of_text_are_seen() -> None:
-    told = told_run()
-    changed = told.run.model_copy(update={"request": told.run.request.model_copy(update={"prompt": "a\u202eb\0"})})
-    page = render_page(told.model_copy(update={"run": changed}))
+    content = told_run()
+    changed = content.run.model_copy(
+        update={"request": content.run.request.model_copy(update={"prompt": "a\u202eb\0"})}
+    )
+    page = render_page(content.model_copy(update={"run": changed}))
     assert "a[U+202E]b\ufffd" in page
 
 
-def test_what_is_not_known_is_not_told_as_nothing() -> None:
-    told = told_run()
-    free = tuple(call.model_copy(update={"cost_usd": None}) for call in told.run.calls)
-    page = Markup(render_page(told.model_copy(update={"run": told.run.model_copy(update={"calls": free})}))).text
+def test_unknown_costs_are_not_shown_as_zero() -> None:
+    content = told_run()
+    free = tuple(call.model_copy(update={"cost_usd": None}) for call in content.run.calls)
+    page = Markup(render_page(content.model_copy(update={"run": content.run.model_copy(update={"calls": free})}))).text
     assert "unknown" in page
     assert "$0" not in page
 
@@ -116,13 +118,13 @@ def test_a_page_of_fifty_attempts_with_long_outputs_stays_below_two_megabytes(fi
     suite = SuiteReport(origin="generated", expected=("t",) * 100, tests=(test,) * 100, cause=cause, output=text)
     ran = ScriptRun(case="samples", status="exited", stdout=text, stderr=text, cause=cause, outputs={"a": text})
     report = TestReport(runs=(ran,) * 30, suites=(suite, suite))
-    told = told_run()
-    first = told.run.attempts[0]
+    content = told_run()
+    first = content.run.attempts[0]
     attempts = tuple(_attempt(first, number, f"{text}{number}\n", report) for number in range(1, 51))
-    request = told.run.request.model_copy(update={"prompt": text, "tests": text, "schema_text": text})
-    context = told.run.context.model_copy(update={"text": text})
-    run = told.run.model_copy(update={"attempts": attempts, "request": request, "context": context})
-    page = render_page(told.model_copy(update={"run": run}))
+    request = content.run.request.model_copy(update={"prompt": text, "tests": text, "schema_text": text})
+    context = content.run.context.model_copy(update={"text": text})
+    run = content.run.model_copy(update={"attempts": attempts, "request": request, "context": context})
+    page = render_page(content.model_copy(update={"run": run}))
     assert len(page.encode()) < 2_000_000
 
 
@@ -146,20 +148,20 @@ def texts(page: Page, selector: str) -> Any:
     return page.evaluate(f"[...document.querySelectorAll({selector!r})].map(each => each.innerText)")
 
 
-def test_the_page_tells_the_whole_run(page: Page) -> None:
+def test_the_page_shows_the_whole_run(page: Page) -> None:
     headings = texts(page, "h2")
     assert headings[:4] == ["Request", "Data", "Plan", "Attempts"]
     assert {"Trust", "Model calls", "Solution", "Environment", "Run it"} <= set(headings)
     assert len(texts(page, "svg")) == 3
     assert texts(page, ".tiles dd")[:4] == ["3", "2 of 2", "0.75", "0.75"]
-    told = page.evaluate("document.body.textContent")
+    content = page.evaluate("document.body.textContent")
     for expected in ("line 12, total: + to -", "total = 1204.5", "contradicts an example of yours", "Ostbahnhof 602"):
-        assert expected in told
+        assert expected in content
     assert page.requests == [page.requests[0]]
     assert page.evaluate("document.scripts.length") == 0
 
 
-def test_each_attempt_opens_by_a_click_and_tells_cause_change_tests_and_stderr(page: Page) -> None:
+def test_each_attempt_opens_by_a_click_and_shows_cause_change_tests_and_stderr(page: Page) -> None:
     steps = "document.querySelectorAll('.timeline > li > details')"
     assert page.evaluate(f"[...{steps}].map(step => step.open)") == [False, False, True]
     for number in range(3):

@@ -1,4 +1,4 @@
-"""What is done with fresh data: decided in one place, by what was found."""
+"""What is done with fresh data is decided in one place, by the examination."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RANGE = Drift(kind="range", column="price", severity="major", old="0 to 1", new=
 GONE = Drift(kind="column removed", column="price", severity="major", old="double")
 
 
-def found(*drifts, report=PASSED, **more):
+def examined(*drifts, report=PASSED, **more):
     return Examination(drifts=(DriftReport(sample="sales", drifts=drifts),), report=report, **more)
 
 
@@ -50,27 +50,27 @@ def refresh(examination, renewal=None, comparison=None, is_approved=None, **rule
 @pytest.mark.parametrize(
     ("examination", "rules", "step"),
     [
-        (found(), {}, Keep(reason="nothing changed")),
-        (found(MINOR), {}, Keep(reason="what drifted is tolerated, and every check passes")),
-        (found(MINOR), {"drift": "none"}, RepairEarlier(reason=MINOR.text)),
-        (found(RANGE), {}, RepairEarlier(reason=RANGE.text)),
-        (found(RANGE), {"drift": "any"}, Keep(reason="what drifted is tolerated, and every check passes")),
-        (found(RANGE), {"tolerated": ("range",)}, Keep(reason="what drifted is tolerated, and every check passes")),
-        (found(RANGE), {"tolerated": ("price",)}, Keep(reason="what drifted is tolerated, and every check passes")),
+        (examined(), {}, Keep(reason="nothing changed")),
+        (examined(MINOR), {}, Keep(reason="what drifted is tolerated, and every check passes")),
+        (examined(MINOR), {"drift": "none"}, RepairEarlier(reason=MINOR.text)),
+        (examined(RANGE), {}, RepairEarlier(reason=RANGE.text)),
+        (examined(RANGE), {"drift": "any"}, Keep(reason="what drifted is tolerated, and every check passes")),
+        (examined(RANGE), {"tolerated": ("range",)}, Keep(reason="what drifted is tolerated, and every check passes")),
+        (examined(RANGE), {"tolerated": ("price",)}, Keep(reason="what drifted is tolerated, and every check passes")),
         (
-            found(RANGE),
+            examined(RANGE),
             {"tolerated": ("range price",)},
             Keep(reason="what drifted is tolerated, and every check passes"),
         ),
-        (found(RANGE), {"tolerated": ("range quantity",)}, RepairEarlier(reason=RANGE.text)),
-        (found(GONE), {}, Regenerate(reason=GONE.text)),
-        (found(report=FAILED), {"drift": "any"}, RepairEarlier(reason=CAUSE.told)),
-        (found(GONE, report=FAILED), {}, Regenerate(reason=f"{CAUSE.told}; {GONE.text}")),
-        (found(flaws=("sales: column 'a' is missing",)), {}, RepairEarlier(reason="sales: column 'a' is missing")),
-        (found(GONE, broken=("sales: mend me",)), {}, Refuse(reason="sales: mend me")),
+        (examined(RANGE), {"tolerated": ("range quantity",)}, RepairEarlier(reason=RANGE.text)),
+        (examined(GONE), {}, Regenerate(reason=GONE.text)),
+        (examined(report=FAILED), {"drift": "any"}, RepairEarlier(reason=CAUSE.told)),
+        (examined(GONE, report=FAILED), {}, Regenerate(reason=f"{CAUSE.told}; {GONE.text}")),
+        (examined(flaws=("sales: column 'a' is missing",)), {}, RepairEarlier(reason="sales: column 'a' is missing")),
+        (examined(GONE, broken=("sales: mend me",)), {}, Refuse(reason="sales: mend me")),
     ],
 )
-def test_what_was_found_decides(examination, rules, step):
+def test_the_examination_decides(examination, rules, step):
     assert next_step(refresh(examination, **rules)) == step
 
 
@@ -103,18 +103,20 @@ def differing(share):
         ),
     ],
 )
-def test_outputs_that_differ_more_than_allowed_stop_for_a_human(comparison, rules, step):
-    assert next_step(refresh(found(RANGE), RENEWED, **rules)) == Compare()
-    assert next_step(refresh(found(RANGE), RENEWED, comparison, **rules)) == step
+def test_outputs_that_differ_more_than_allowed_wait_for_approval(comparison, rules, step):
+    assert next_step(refresh(examined(RANGE), RENEWED, **rules)) == Compare()
+    assert next_step(refresh(examined(RANGE), RENEWED, comparison, **rules)) == step
 
 
-def test_a_human_has_the_last_word():
-    assert next_step(refresh(found(RANGE), RENEWED, differing(1.0), is_approved=True)) == Replace(reason=RENEWED.reason)
-    refused = next_step(refresh(found(RANGE), RENEWED, differing(1.0), is_approved=False))
+def test_a_person_has_the_last_word():
+    assert next_step(refresh(examined(RANGE), RENEWED, differing(1.0), is_approved=True)) == Replace(
+        reason=RENEWED.reason
+    )
+    refused = next_step(refresh(examined(RANGE), RENEWED, differing(1.0), is_approved=False))
     assert refused == Keep(reason="the new solution was not approved")
 
 
 @pytest.mark.parametrize(("report", "fits"), [(PASSED, True), (FAILED, False)])
-def test_without_a_better_solution_the_old_one_stays_and_whether_it_fits_is_told(report, fits):
-    step = next_step(refresh(found(RANGE, report=report), NOTHING_FOUND))
+def test_without_a_better_solution_the_old_one_stays_and_says_whether_it_fits(report, fits):
+    step = next_step(refresh(examined(RANGE, report=report), NOTHING_FOUND))
     assert step == Keep(reason="no better solution was found: the budget is spent", fits=fits)
