@@ -15,7 +15,7 @@ from base_image import podman
 
 from flyteplugins_codegen.sandbox import Execution, Job, Limits, Sandbox, open_sandbox
 from flyteplugins_codegen.sandbox.container.engine import find_engines, find_image
-from flyteplugins_codegen.sandbox.container.options import Trial, try_image
+from flyteplugins_codegen.sandbox.container.probe import ProbedImage, probe_image
 
 NOWHERE = "localhost:1/none"
 SLEEP = """
@@ -34,9 +34,9 @@ def sandbox(container_image: str) -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def trial(container_image: str) -> Trial:
+def probed(container_image: str) -> ProbedImage:
     engine = next(find_engines())
-    return try_image(engine, find_image(engine, container_image, may_pull=False))
+    return probe_image(engine, find_image(engine, container_image, may_pull=False))
 
 
 def run(sandbox: Sandbox, code: str, **settings) -> Execution:

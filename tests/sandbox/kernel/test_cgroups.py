@@ -20,7 +20,14 @@ from flyteplugins_codegen.sandbox.kernel.cgroup_mounts import (
     parse_hierarchies,
     read_hierarchies,
 )
-from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup, CgroupRoots, Group, Lingering, Place, find_cgroups
+from flyteplugins_codegen.sandbox.kernel.cgroups import (
+    Cgroup,
+    CgroupRoots,
+    GroupParent,
+    HierarchyGroup,
+    Lingering,
+    find_cgroups,
+)
 from flyteplugins_codegen.sandbox.temporary import is_abandoned, owned_prefix
 
 PYTHON = [sys.executable, "-I", "-S", "-c"]
@@ -64,7 +71,7 @@ def is_running(pid: int) -> bool:
 
 
 def groups_left(roots: CgroupRoots, prefix: str) -> set[str]:
-    return {path.name for place in roots._places for path in place.folder.iterdir() if path.name.startswith(prefix)}
+    return {path.name for parent in roots._parents for path in parent.folder.iterdir() if path.name.startswith(prefix)}
 
 
 def assert_no_group_is_left(roots: CgroupRoots) -> None:
@@ -191,10 +198,10 @@ def test_groups_and_descriptors_do_not_pile_up(roots):
 
 
 def test_a_group_that_could_not_be_removed_in_time_goes_with_the_next_job(roots, monkeypatch):
-    monkeypatch.setattr("flyteplugins_codegen.sandbox.kernel.cgroups.Group.remove.__defaults__", (0.01,))
+    monkeypatch.setattr("flyteplugins_codegen.sandbox.kernel.cgroups.HierarchyGroup.remove.__defaults__", (0.01,))
     assert_no_group_is_left(roots)
     stuck = roots.open(Limits())
-    held = [path / "held" for place in roots._places for path in place.folder.glob(f"{owned_prefix('job')}*")]
+    held = [path / "held" for parent in roots._parents for path in parent.folder.glob(f"{owned_prefix('job')}*")]
     for inner in held:
         inner.mkdir()  # keeps a group as a process does that the kernel has not let go of
     stuck.close()
@@ -373,14 +380,14 @@ def words(folder: Path, file: str) -> list[str]:
 STEP_ASIDE = """
 import sys
 from pathlib import Path
-from flyteplugins_codegen.sandbox.kernel import delegation
+from flyteplugins_codegen.sandbox.kernel import cgroup_mounts
 from flyteplugins_codegen.sandbox.kernel.cgroup_mounts import Hierarchy
 mount, own, controller = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-delegation._WANTED = (controller,)
+cgroup_mounts._WANTED = (controller,)
 (own / "cgroup.procs").write_text("0")
-parent = delegation.find_parent(Hierarchy(2, mount, own, frozenset()))
-print(parent == own, delegation.passed_on(own) == {controller}, (own / "cgroup.procs").read_text() == "")
-again = delegation.find_parent(Hierarchy(2, mount, own, frozenset()))
+parent = cgroup_mounts.find_parent(Hierarchy(2, mount, own, frozenset()))
+print(parent == own, cgroup_mounts.passed_on(own) == {controller}, (own / "cgroup.procs").read_text() == "")
+again = cgroup_mounts.find_parent(Hierarchy(2, mount, own, frozenset()))
 print(again == own, len([path for path in own.iterdir() if path.is_dir()]))
 """
 
@@ -404,23 +411,29 @@ def test_alone_in_its_group_our_process_steps_aside_and_back_again(second):
 
 
 def test_a_real_group_of_version_2_counts_kills_and_goes(second):
-    group = Cgroup((Group(Place(2, second, second, frozenset({"cpu"})), f"{owned_prefix('test')}0"),), (), Lingering())
+    group = Cgroup(
+        (HierarchyGroup(GroupParent(2, second, second, frozenset({"cpu"})), f"{owned_prefix('test')}0"),),
+        (),
+        Lingering(),
+    )
     run_in(group, DAEMON)
     (daemon,) = members(group)
     assert 0 < group.cpu_s() < 10
     group.close()
     assert not is_running(daemon)
-    assert groups_left(CgroupRoots([Place(2, second, second, frozenset())]), owned_prefix("test")) == set()
+    assert groups_left(CgroupRoots([GroupParent(2, second, second, frozenset())]), owned_prefix("test")) == set()
 
 
 # --- version 2: what is written and read ------------------------------------------------------------------------------
 
 
-def make_group(folder: Path, **files: str) -> Group:
+def make_group(folder: Path, **files: str) -> HierarchyGroup:
     folder.mkdir()
     for name, text in files.items():
         (folder / name.replace("_", ".", 1)).write_text(text)
-    return Group(Place(2, folder.parent, folder.parent, frozenset({"memory", "pids", "cpu"})), folder.name, new=False)
+    return HierarchyGroup(
+        GroupParent(2, folder.parent, folder.parent, frozenset({"memory", "pids", "cpu"})), folder.name, new=False
+    )
 
 
 def test_a_group_of_version_2_bounds_memory_swap_and_processes_and_ends_as_one(tmp_path):
