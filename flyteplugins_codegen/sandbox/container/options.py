@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.errors import SandboxError
-from flyteplugins_codegen.sandbox.container import init
+from flyteplugins_codegen.sandbox import init
+from flyteplugins_codegen.sandbox.container import init as container_init
 from flyteplugins_codegen.sandbox.container.engine import Engine
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Limits
 from flyteplugins_codegen.sandbox.host_files import copy_readable, is_readable_throughout, require_input
@@ -197,7 +198,7 @@ def container_name() -> str:
 
 
 def copy_init(folder: Path) -> None:
-    """Copy our init program into the folder that a container sees as /environment."""
-    target = folder / Path(INIT_PATH).name
-    shutil.copyfile(module_path(init), target)
-    target.chmod(0o644)
+    """Copy our init program, and `init`, which it imports, into the folder that a container sees as /environment."""
+    for name, module in ((Path(INIT_PATH).name, container_init), ("init.py", init)):
+        shutil.copyfile(module_path(module), folder / name)
+        (folder / name).chmod(0o644)

@@ -19,11 +19,11 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from flyteplugins_codegen.sandbox import bwrap_options
+from flyteplugins_codegen.sandbox import bwrap_options, init
 from flyteplugins_codegen.sandbox.contract import APP, Job
 from flyteplugins_codegen.sandbox.host_files import require_input
 from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup
-from flyteplugins_codegen.sandbox.payload import MARSHAL_VERSION, module_path
+from flyteplugins_codegen.sandbox.payload import MARSHAL_VERSION, compact_source, module_path
 from flyteplugins_codegen.sandbox.process import START_S, ProcessWatcher, Stream, memory_file, open_pipe
 from flyteplugins_codegen.sandbox.running import PreparedJob
 from flyteplugins_codegen.sandbox.warm import zygote
@@ -116,6 +116,7 @@ class ZygoteSandbox:
         path = {**self.env, **kind.env}.get("PYTHONPATH")
         settings = {
             "channel": channel,
+            "init": compact_source(module_path(init)),
             "modules": kind.modules,
             "path": path.split(os.pathsep) if path else [],
             "preload": () if kind == ANY else self.preload,

@@ -486,6 +486,15 @@ def test_nothing_of_the_environment_runs_before_a_job_but_what_was_asked_for(tmp
     assert execution.stdout == b"2 2 2 1\n", execution
 
 
+def test_the_init_process_imports_nothing_of_the_job(sandbox):
+    """`os.wait4` imports `resource`, wherever it finds it: a job's own must neither run in process 1 nor break it."""
+    program = {"lib/resource.py": b"import os\nopen('/var/outputs/x', 'w').write(str(os.getpid()))\n"}
+    a_job = job("print('done')", program=program, env={"PYTHONPATH": "/app/lib"}, outputs=ALL)
+    (execution,) = run_in_turn(sandbox, a_job)
+    assert (execution.status, execution.exit_code, execution.stdout) == ("exited", 0, b"done\n")
+    assert execution.outputs == {}
+
+
 def test_the_environments_own_sitecustomize_runs_in_each_job(tmp_path):
     environment = environment_of(tmp_path, sitecustomize="import sys\nsys.customized = True\nprint('customized')\n")
     a_job = job("print(sys.customized, sys.modules['sitecustomize'].__file__)")
