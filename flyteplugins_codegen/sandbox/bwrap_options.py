@@ -92,8 +92,8 @@ def _compiler_folders() -> tuple[str, ...]:
 
 def _environment(folder: Path, interpreter: EnvironmentPython, reachable: ReachablePath) -> Iterator[str]:
     yield from ("--ro-bind", str(folder / "environment"), str(ENVIRONMENT))
-    for path, seen in zip(interpreter.packages, package_paths(interpreter), strict=True):
-        yield from ("--ro-bind", str(reachable(path)), str(seen))
+    for folder_of_packages, path in zip(interpreter.packages, package_paths(interpreter), strict=True):
+        yield from ("--ro-bind", str(reachable(folder_of_packages)), str(path))
 
 
 def package_paths(interpreter: EnvironmentPython) -> list[Path]:

@@ -210,7 +210,7 @@ def check_text(what: str, texts: Iterable[str]) -> None:
 
 
 def check_variables(names: Iterable[str]) -> None:
-    """Raise RequestError for what cannot be the name of an environment variable."""
+    """Raise RequestError for a name that no environment variable can have."""
     for name in names:
         if not name or "=" in name or "\0" in name:
             raise RequestError(f"no environment variable of a sandboxed job can be called {name!r}; rename it")

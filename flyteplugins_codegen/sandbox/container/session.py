@@ -23,7 +23,7 @@ from flyteplugins_codegen.sandbox.process import Stream
 from flyteplugins_codegen.sandbox.running import Ending
 
 _HEAD_BYTES = 5
-_LONGEST_BYTES = 1 << 20
+_MAX_FRAME_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
 _WRITE_BYTES = 1 << 16
 _ERRORS_BYTES = 1 << 16
@@ -258,7 +258,7 @@ class FrameStream:
         if len(self._read) < _HEAD_BYTES:
             return None
         size = int.from_bytes(self._read[1:_HEAD_BYTES], "big")
-        if size > _LONGEST_BYTES:
+        if size > _MAX_FRAME_BYTES:
             raise SessionEndedError("the container said something that is no message")
         end = _HEAD_BYTES + size
         if len(self._read) < end:

@@ -58,7 +58,7 @@ class Kernel:
     def __init__(self, init_source: str) -> None:
         import _signal  # type: ignore[import-not-found]  # part of every Python; `signal` would take 3 ms
 
-        found, path = set(sys.modules), sys.path[:]
+        loaded, path = set(sys.modules), sys.path[:]
         sys.path[:] = STANDARD_PATH
         import _socket
         import ctypes
@@ -68,7 +68,7 @@ class Kernel:
         exec(compile(init_source, "init.py", "exec", dont_inherit=True), vars(self.init))  # noqa: S102  -- our own
 
         sys.path[:] = path
-        for name in set(sys.modules) - found:
+        for name in set(sys.modules) - loaded:
             del sys.modules[name]
         self.socket, self.fcntl, self.signal = _socket, fcntl, _signal
         self._ctypes, self._libc = ctypes, ctypes.PyDLL(None, use_errno=True)
@@ -213,7 +213,7 @@ def become_init(kernel: Kernel, control: _socket.socket) -> None:
         skip, request, entries = receive(control)
         prepare_root(kernel, request)
         enter(entries)
-        folders = [os.open(place, os.O_RDONLY | os.O_DIRECTORY) for place in PRIVATE]
+        folders = [os.open(path, os.O_RDONLY | os.O_DIRECTORY) for path in PRIVATE]
         give_up_rights(kernel)
         kernel.init.apply_limits(request["limits"])
         kernel.close_system_calls(request["filter"])
@@ -277,11 +277,11 @@ def prepare_root(kernel: Kernel, request: Mapping[str, Any]) -> None:
     os.umask(0o022)
     map_user(0, UID)  # for the terminals: their file system requires a user 0
     options = f"mode=755,size={request['size']},nr_inodes={request['inodes']}"
-    for place in (*PRIVATE, APP, INPUTS):
-        kernel.call("mount", "tmpfs", place, "tmpfs", NOSUID | NODEV, options if place in PRIVATE else "mode=755")
-    for place, contents in ((APP, request["program"]), (INPUTS, request["inputs"])):
-        write_files(place, contents)
-        kernel.call("mount", None, place, None, REMOUNT | BIND | READ_ONLY | NOSUID | NODEV, None)
+    for path in (*PRIVATE, APP, INPUTS):
+        kernel.call("mount", "tmpfs", path, "tmpfs", NOSUID | NODEV, options if path in PRIVATE else "mode=755")
+    for folder, contents in ((APP, request["program"]), (INPUTS, request["inputs"])):
+        write_files(folder, contents)
+        kernel.call("mount", None, folder, None, REMOUNT | BIND | READ_ONLY | NOSUID | NODEV, None)
     kernel.call("mount", "proc", "/proc", "proc", NOSUID | NODEV | NOEXEC, None)
     kernel.call("mount", "devpts", "/dev/pts", "devpts", NOSUID | NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     bring_up_loopback(kernel)

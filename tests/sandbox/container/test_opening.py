@@ -39,7 +39,7 @@ def share(sandbox: Sandbox) -> Execution:
 # --- the image --------------------------------------------------------------------------------------------------------
 
 
-def test_the_image_is_the_one_asked_for_else_the_configured_one_else_python_s_own(monkeypatch):
+def test_the_image_is_the_requested_one_else_the_configured_one_else_python_s_own(monkeypatch):
     monkeypatch.delenv("FLYTE_CODEGEN_IMAGE", raising=False)
     assert image_name(None, "3.12") == "python:3.12-slim"
     monkeypatch.setenv("FLYTE_CODEGEN_IMAGE", "configured")
@@ -85,7 +85,7 @@ def test_an_image_without_python_is_refused(image_without_python):
 
 
 def test_an_image_of_another_python_than_the_environment_s_is_refused(container_image, tmp_path):
-    """What it has installed is for that version, machine and C library."""
+    """The packages are for that version, machine and C library."""
     other = tmp_path / "python3.9"
     other.write_text("#!/bin/sh\necho 3.9 .cpython-39-x86_64-linux-musl.so\n")
     other.chmod(0o755)
@@ -97,7 +97,7 @@ def test_an_image_of_another_python_than_the_environment_s_is_refused(container_
         pass
 
 
-def test_an_image_s_name_may_move_on_without_a_word_to_open_sandboxes(container_image, image_without_python):
+def test_open_sandboxes_keep_their_image_when_its_name_moves_on(container_image, image_without_python):
     podman("tag", container_image, "localhost/codegen-test-moving:1")
     try:
         with open_sandbox("container", image="localhost/codegen-test-moving:1") as sandbox:
@@ -107,7 +107,7 @@ def test_an_image_s_name_may_move_on_without_a_word_to_open_sandboxes(container_
         podman("untag", "localhost/codegen-test-moving:1")
 
 
-def test_an_image_that_is_gone_is_the_sandbox_s_failure_in_the_engine_s_words(container_image):
+def test_a_removed_image_is_a_failure_of_the_sandbox_with_the_engine_s_message(container_image):
     engine = next(find_engines())
     probed = probe_image(engine, find_image(engine, container_image, may_pull=False))
     gone = replace(probed, image=replace(probed.image, identity="0" * 64))
@@ -177,7 +177,7 @@ def test_packages_that_the_jobs_user_may_not_read_are_named_with_the_remedy(cont
         pass
 
 
-def test_inputs_are_found_whatever_they_are_called_and_however_closed_their_folders_are(container_image, tmp_path):
+def test_inputs_with_any_name_and_in_closed_folders_are_shown(container_image, tmp_path):
     closed = tmp_path / "closed, with a comma"
     (closed / "tree").mkdir(parents=True)
     (closed / "tree" / "c").write_text("c")
@@ -210,7 +210,7 @@ def working(container_image: str) -> ProbedImage:
     return probe_image(engine, find_image(engine, container_image, may_pull=False))
 
 
-def test_where_podman_s_own_runtime_does_not_work_another_is_taken(container_image, working, tmp_path, monkeypatch):
+def test_if_podman_s_own_runtime_does_not_work_another_is_used(container_image, working, tmp_path, monkeypatch):
     runtime = working.image.engine.runtime or podman("info", "--format", "{{.Host.OCIRuntime.Name}}")
     script = f"""
 case "$1 $2" in "--runtime {runtime}") ;; run*|--runtime*) echo broken >&2; exit 126;; esac
@@ -222,7 +222,7 @@ exec {working.image.engine.program} "$@"
     assert probe_image(engine, find_image(engine, container_image, may_pull=False)).image.engine.runtime == runtime
 
 
-def test_an_engine_that_runs_nothing_is_named_with_what_it_says(container_image, working, tmp_path, monkeypatch):
+def test_an_engine_that_runs_nothing_is_named_with_its_message(container_image, working, tmp_path, monkeypatch):
     script = 'for a; do test "$a" != run || { echo no cgroups >&2; exit 125; }; done; exec podman.real "$@"'
     make_program(tmp_path, "podman", script.replace("podman.real", working.image.engine.program))
     monkeypatch.setenv("PATH", f"{tmp_path}:{Path(sys.executable).parent}:/usr/sbin:/usr/bin:/sbin:/bin")
@@ -266,7 +266,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.05)
 
 
-def test_docker_runs_jobs_where_there_is_no_podman(docker, container_image, monkeypatch):
+def test_docker_runs_jobs_without_podman(docker, container_image, monkeypatch):
     monkeypatch.setenv("PATH", str(docker))
     with open_sandbox("container", image=container_image) as sandbox:
         execution = share(sandbox)
@@ -276,7 +276,7 @@ def test_docker_runs_jobs_where_there_is_no_podman(docker, container_image, monk
 
 
 def test_images_that_bring_volumes_are_refused_with_docker(docker, container_image, monkeypatch, tmp_path):
-    """It would make a folder on this machine's disk for each, of no size."""
+    """Docker would make a folder of unlimited size on this machine's disk for each."""
     (tmp_path / "Containerfile").write_text(f"FROM {container_image}\nVOLUME /data\n")
     identity = podman("--runtime", "runc", "build", "--quiet", str(tmp_path))
     try:

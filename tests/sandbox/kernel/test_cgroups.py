@@ -1,4 +1,4 @@
-"""Control groups: real ones where this machine has them, and trees of files as on machines that it is not."""
+"""Control groups: real ones if this machine has them, and files laid out as on other machines."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def groups_left(roots: CgroupRoots, prefix: str) -> set[str]:
 
 
 def assert_no_group_is_left(roots: CgroupRoots) -> None:
-    """Of no test of this process, once the kernel has let go of what was killed."""
+    """No test of this process leaves a group, once the kernel has removed the killed processes."""
 
     def are_gone() -> bool:
         roots.open(Limits()).close()
@@ -203,7 +203,7 @@ def test_a_group_that_could_not_be_removed_in_time_goes_with_the_next_job(roots,
     stuck = roots.open(Limits())
     held = [path / "held" for parent in roots._parents for path in parent.folder.glob(f"{owned_prefix('job')}*")]
     for inner in held:
-        inner.mkdir()  # keeps a group as a process does that the kernel has not let go of
+        inner.mkdir()  # keeps the group, as a process that still ends would
     stuck.close()
     assert groups_left(roots, owned_prefix("job"))
     for inner in held:
@@ -212,7 +212,7 @@ def test_a_group_that_could_not_be_removed_in_time_goes_with_the_next_job(roots,
 
 
 def test_a_process_enters_by_itself_or_is_added_after_a_wait(group):
-    """Which of both depends on the version; each puts it under the limits."""
+    """The version decides which of both; each puts the process under the limits."""
     with ExitStack() as stack:
         entries = group.entries(stack)
         code = f"[os.write(entry, b'0') for entry in {entries}]; b'x' * (100 << 20)"
@@ -263,7 +263,7 @@ sys.stdin.read()
     assert not [name for name in groups_left(roots, "codegen-job-") if is_abandoned(name)]
 
 
-# --- whose is what ----------------------------------------------------------------------------------------------------
+# --- owners -----------------------------------------------------------------------------------------------------------
 
 
 def test_only_what_a_dead_process_of_this_namespace_owned_is_abandoned():
@@ -279,7 +279,7 @@ def test_only_what_a_dead_process_of_this_namespace_owned_is_abandoned():
     assert not is_abandoned("user.slice")
 
 
-# --- where they are ---------------------------------------------------------------------------------------------------
+# --- hierarchies ------------------------------------------------------------------------------------------------------
 
 V1 = """\
 32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct
@@ -304,14 +304,14 @@ V2_SCOPE = "/user.slice/user-1000.slice/user@1000.service/app.slice/terminal.sco
             ],
         ),
         (f"0::{V2_SCOPE}\n", V2, [(2, f"/sys/fs/cgroup{V2_SCOPE}", set())]),
-        # In a container: the host's path, of which the mount shows what is below the container's.
+        # In a container: the host's path; the mount shows what is below the container's group.
         (
             "4:memory:/docker/abc/in\n",
             "1 2 0:3 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
             [(1, "/sys/fs/cgroup/memory/in", {"memory"})],
         ),
         ("4:memory:/docker/abc\n", "1 2 0:3 /docker/abc /m\\040x rw - cgroup c rw,memory\n", [(1, "/m x", {"memory"})]),
-        # What is not shown: another container's, one that only begins alike, and one outside of our namespace.
+        # Not shown: another container's group, one that only begins alike, and one outside of our namespace.
         ("4:memory:/docker/abc\n", "1 2 0:3 /docker/x /m rw - cgroup c rw,memory\n", []),
         ("4:memory:/docker/abc\n", "1 2 0:3 /docker/ab /m rw - cgroup c rw,memory\n", []),
         ("0::/../other\n", V2, []),
@@ -329,7 +329,7 @@ def test_our_own_groups_are_found(groups, mounts, expected):
 
 
 def make_tree(root: Path, groups: dict[str, tuple[str, str, str]]) -> None:
-    """Files as the kernel shows them: of each group what it passes on, its processes and its memory limit."""
+    """Files as the kernel shows them: for each group its subtree control, its processes and its memory limit."""
     for name, (passed_on, processes, limit) in groups.items():
         (root / name).mkdir(exist_ok=True)
         texts = {"cgroup.subtree_control": passed_on, "cgroup.procs": processes, "memory.max": limit}
@@ -360,7 +360,9 @@ def test_without_a_group_that_passes_anything_on_there_is_no_parent(tmp_path):
 
 def test_a_group_that_is_not_ours_to_change_is_left_as_it_was(tmp_path):
     make_tree(tmp_path, {"": ("", "", "max"), "service": ("", str(os.getpid()), "max")})
-    assert find_parent(hierarchy(tmp_path, "service")) is None  # a new folder here is no group: nothing can be put in
+    assert (
+        find_parent(hierarchy(tmp_path, "service")) is None
+    )  # a new folder here is no group, so no process can be added
     assert not [path for path in (tmp_path / "service").iterdir() if path.is_dir()]
 
 
