@@ -34,6 +34,7 @@ _EVENTS = {1: "memory.oom_control", 2: "memory.events"}
 _LAYERS: Final = {"memory": "cgroup-memory", "pids": "cgroup-processes", "cpu": "cgroup-cpu"}
 _VERSION_1: Final = {"memory": "memory", "pids": "pids", "cpuacct": "cpu"}  # controllers by their names there
 _WAITS_FOR_INPUT: Final = "/bin/cat"
+_FINDING: Final = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,9 +269,14 @@ def _write_to(descriptor: int, text: str) -> None:
         os.close(descriptor)
 
 
-@cache
 def find_cgroups() -> CgroupRoots | None:
     """Where groups can be made, or None. Tried once in each process, which takes some hundredths of a second."""
+    with _FINDING:  # two threads would give their groups the same names, and so take a controller for missing
+        return _find_cgroups()
+
+
+@cache
+def _find_cgroups() -> CgroupRoots | None:
     parents = [parent for parent in _find_parents(read_hierarchies()) if _works(parent)]
     for parent in parents:
         _sweep(parent)

@@ -8,12 +8,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from flyteplugins_codegen.sandbox import Limits
+from flyteplugins_codegen.sandbox.kernel import cgroups
 from flyteplugins_codegen.sandbox.kernel.cgroup_mounts import (
     Hierarchy,
     find_parent,
@@ -89,6 +92,14 @@ def assert_no_group_is_left(roots: CgroupRoots) -> None:
 
 def test_all_limits_hold_where_groups_can_be_made(roots):
     assert roots.layers == ("cgroup-memory", "cgroup-processes", "cgroup-cpu")
+
+
+def test_threads_that_look_for_groups_at_the_same_time_find_the_same(roots, monkeypatch):
+    monkeypatch.setattr(cgroups, "_find_cgroups", cache(cgroups._find_cgroups.__wrapped__))
+    with ThreadPoolExecutor(8) as pool:
+        found = [future.result() for future in [pool.submit(find_cgroups) for _ in range(8)]]
+    assert found[0].layers == roots.layers
+    assert all(one is found[0] for one in found)
 
 
 def test_a_process_that_needs_more_memory_is_killed_and_counted(group):
@@ -246,6 +257,7 @@ def test_what_a_killed_supervisor_left_is_ended_and_removed_by_the_next(roots):
 import subprocess, sys
 from flyteplugins_codegen.sandbox.kernel.cgroups import find_cgroups
 from flyteplugins_codegen.sandbox import Limits
+from flyteplugins_codegen.sandbox.kernel import cgroups
 group = find_cgroups().open(Limits())
 left = subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL)
 group.add(left.pid)
@@ -255,10 +267,10 @@ sys.stdin.read()
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as supervisor:
         left = int(supervisor.stdout.readline())
-        find_cgroups.__wrapped__()
+        cgroups._find_cgroups.__wrapped__()
         assert is_running(left), "a living supervisor's jobs are its own"
         supervisor.kill()
-    find_cgroups.__wrapped__()
+    cgroups._find_cgroups.__wrapped__()
     wait_until(lambda: not is_running(left))
     assert not [name for name in groups_left(roots, "codegen-job-") if is_abandoned(name)]
 
