@@ -6,6 +6,7 @@ import fcntl
 import math
 import os
 import selectors
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -64,9 +65,6 @@ class Process(Protocol):
     def pid(self) -> int:
         """Its number."""
 
-    def kill(self) -> None:
-        """End it."""
-
 
 class ProcessWatcher:
     """Watches a process and the pipes that it writes to. `report` is the pipe of our init process."""
@@ -88,7 +86,7 @@ class ProcessWatcher:
     def close(self) -> None:
         """Kill the process if it still runs, and release what is held of it."""
         if not self.ended:
-            self.process.kill()
+            os.kill(self.process.pid, signal.SIGKILL)  # Popen.kill reaps a process that has just ended
             self._reap(block=True)
         self._selector.close()
         if self._exit >= 0:

@@ -263,9 +263,6 @@ class _ForkedProcess:
     pid: int
     returncode: int = -signal.SIGKILL
 
-    def kill(self) -> None:
-        os.kill(self.pid, signal.SIGKILL)
-
 
 class _ForkWatcher(ProcessWatcher):
     """Watches a process that is reaped by its zygote."""
