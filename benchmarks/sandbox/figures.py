@@ -11,10 +11,9 @@ from pathlib import Path
 from base_image import BaseImageError, base_image, podman
 
 from benchmarks.sandbox import jobs, measure
-from flyteplugins_codegen.judging.suites.run import run_suite, run_suites
+from flyteplugins_codegen.judging.suites.run import SUITE_MODULES, run_suite, run_suites
 from flyteplugins_codegen.judging.values.run import run_many
 from flyteplugins_codegen.sandbox import open_sandbox
-from flyteplugins_codegen.sandbox.warm.fork import SUITE_MODULES
 
 WORKERS = 2
 EARLY = 0.1  # of the long run's jobs: what is allocated once is there by then

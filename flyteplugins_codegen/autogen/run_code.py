@@ -38,8 +38,7 @@ from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, Sandbox
 from flyteplugins_codegen.judging.causes import limit_cause
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox.contract import ALL, APP, INPUTS, OUTPUTS, Execution, Job, Limits
-from flyteplugins_codegen.sandbox.temporary import open_place as open_temporary_place
-from flyteplugins_codegen.sandbox.temporary import temporary_folder
+from flyteplugins_codegen.sandbox.temporary import temporary_folder, temporary_root
 from flyteplugins_codegen.sync import Threaded
 
 # What became of code that was run.
@@ -266,7 +265,7 @@ def _run(request: RunRequest) -> CodeExecution:
         place = stack.enter_context(open_place(request.place, request.environment))
         interpreter = find_interpreter(request.language, place)
         _keep_code(request)
-        copied = _copy(request, temporary_folder(stack, open_temporary_place()))
+        copied = _copy(request, temporary_folder(stack, temporary_root()))
         job = _job(request, interpreter, copied)
         return _told(request, place, job, copied)
 

@@ -24,6 +24,7 @@ from flyteplugins_codegen.evaluation.values import (
     PytestTests,
     UnittestTests,
 )
+from flyteplugins_codegen.judging.suites.run import SUITE_MODULES
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.packages.install import install
@@ -31,7 +32,6 @@ from flyteplugins_codegen.packages.names import distribution_for, requirements_o
 from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS, resolve
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
-from flyteplugins_codegen.sandbox.warm.fork import SUITE_MODULES
 from flyteplugins_codegen.source.python import third_party_modules, third_party_names
 
 _JOBS_IN_A_ROW: Final = 64  # a sandbox keeps the results of one `map` until it ends

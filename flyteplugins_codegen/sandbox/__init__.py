@@ -1,4 +1,4 @@
-"""Where untrusted code runs: the contract, limits, one file per backend, what is told of a run, verdicts."""
+"""Running untrusted code in isolation: one contract, and the backends bubblewrap, container and none."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Jobs in bubblewrap: for each, one unprivileged process tree in namespaces of its own, gone when its command ends.
 
-The reaper inside holds the command until its /var/outputs has been opened from outside: that descriptor outlives the
-namespaces, so outputs are read once every process is dead, and what is not taken vanishes with it.
+Our init process inside holds the command until its /var/outputs has been opened from outside. That descriptor outlives
+the namespaces: outputs are read when every process is dead, and what is not collected vanishes with the descriptor.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from functools import cache, partial
 from pathlib import Path
 
 from flyteplugins_codegen.sandbox import bwrap_options
-from flyteplugins_codegen.sandbox.bwrap_options import Files, require_readable
+from flyteplugins_codegen.sandbox.bwrap_options import JobFileOptions
 from flyteplugins_codegen.sandbox.contract import APP, INPUTS, OUTPUTS, Execution, Job
+from flyteplugins_codegen.sandbox.host_files import require_readable
 from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup, CgroupRoots
 from flyteplugins_codegen.sandbox.kernel.limits import render_rlimits
 from flyteplugins_codegen.sandbox.kernel.seccomp import seccomp_program
 from flyteplugins_codegen.sandbox.pool import run_all
-from flyteplugins_codegen.sandbox.process import START_S, Launch, Watch, open_pipe
+from flyteplugins_codegen.sandbox.process import START_S, JobLauncher, ProcessWatcher, open_pipe
 from flyteplugins_codegen.sandbox.python_files import (
     ENVIRONMENT,
-    UNPRIVILEGED_UID,
-    Antechamber,
-    Interpreter,
-    furnish,
-    variables,
+    EnvironmentPython,
+    base_variables,
+    write_shared_folders,
 )
-from flyteplugins_codegen.sandbox.running import HeldJob, failure_message
+from flyteplugins_codegen.sandbox.running import PreparedJob, failure_message
+from flyteplugins_codegen.sandbox.staging import UNPRIVILEGED_UID, StagingMounts
 from flyteplugins_codegen.sandbox.temporary import make_folder
 from flyteplugins_codegen.sandbox.warm.fork import Rights, WarmWorkers, ZygoteSandbox, is_small
 
@@ -41,8 +41,8 @@ _RLIMITS = ("rlimit-processes", "rlimit-files")
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
-    """A bwrap program, `name` below `folder`, which also holds the libraries that it was shipped with."""
+class BwrapBinary:
+    """A bwrap program: `folder / name`. The folder also holds the libraries that it was shipped with."""
 
     folder: Path
     name: str
@@ -51,14 +51,14 @@ class Binary:
 class Bubblewrap:
     """The sandbox of kind `bubblewrap`; with `shared=True` the one of kind `none`, which isolates nothing.
 
-    Without `cgroups`, resource limits hold each process, and what all use together is measured. `preload` names what
-    warm workers import before they fork.
+    Without `cgroups`, resource limits hold for each process, and what all use together is measured. `preload` names
+    the modules that warm workers import before they fork.
     """
 
     def __init__(
         self,
-        binary: Binary,
-        interpreter: Interpreter,
+        binary: BwrapBinary,
+        interpreter: EnvironmentPython,
         *,
         shared: bool = False,
         cgroups: CgroupRoots | None = None,
@@ -69,48 +69,47 @@ class Bubblewrap:
         self._interpreter = interpreter
         with ExitStack() as stack:
             self._folder = make_folder(stack)
-            furnish(self._folder, interpreter)
-            self._antechamber = (
-                None if shared or not _may_drop_root() else _open_antechamber(stack, binary, interpreter)
-            )
-            place = self._antechamber.place if self._antechamber else Path
-            entry = self._antechamber.entry() if self._antechamber else []
-            self._command = [*entry, str(place(binary.folder) / binary.name)]
-            self._root = (bwrap_options.hosts_root if shared else bwrap_options.private_root)(
-                self._folder, interpreter, place
+            self._copies = self._folder / "outputs"
+            write_shared_folders(self._folder, interpreter)
+            self._staging = None if shared or not _may_drop_root() else _open_staging(stack, binary, interpreter)
+            reachable = self._staging.path_of if self._staging else Path
+            entry_command = self._staging.entry_command() if self._staging else []
+            self._command = [*entry_command, str(reachable(binary.folder) / binary.name)]
+            self._root = (bwrap_options.host_root if shared else bwrap_options.private_root)(
+                self._folder, interpreter, reachable
             )
             self._warm = self._open_warm(tuple(preload), stack) if self._filter(None) else None
             self._stack = stack.pop_all()
 
     def run(self, job: Job) -> Execution:
-        """Run one job to its end. Raises RequestError for an input that is not there."""
+        """Run one job to its end. Raises RequestError for an input that does not exist."""
         with self._group(job) as group:
             try:
                 with ExitStack() as stack:
-                    held = self._hold(job, group, stack)
-                    execution = held.run(group, self._folder / "outputs") if isinstance(held, HeldJob) else held
-            except OSError as error:  # this machine has no process, descriptor or disk to give
+                    prepared = self._prepare(job, group, stack)
+                    execution = prepared.run(group, self._copies) if isinstance(prepared, PreparedJob) else prepared
+            except OSError as error:  # this machine is out of processes, descriptors or disk space
                 execution = Execution(status="sandbox_error", message=str(error))
             return replace(execution, isolation=self._isolation(group))
 
     def map(
         self, jobs: Iterable[Job], *, workers: int = 2, on_result: Callable[[int, Execution], None] | None = None
     ) -> list[Execution]:
-        """Run many jobs, `workers` at a time; results in their order.
+        """Run many jobs, `workers` at a time; results are in their order.
 
-        Each runs in a fork of a waiting interpreter where one can be had and the job brings little, else as in `run`.
+        A job runs in a fork of a waiting interpreter if there is one and the job's files are small, else as in `run`.
         """
         run = partial(self._run_warm, self._warm) if self._warm else self.run
         return run_all(run, jobs, workers=workers, on_result=on_result)
 
     def close(self) -> None:
-        """Remove what is kept for this sandbox."""
+        """End the warm workers and remove the sandbox's folder."""
         self._stack.close()
 
     def _isolation(self, group: Cgroup | None) -> tuple[str, ...]:
         if self.kind == "none":
             return ("none",)
-        unprivileged = ("unprivileged-uid",) if self._antechamber or os.geteuid() else ()
+        unprivileged = ("unprivileged-uid",) if self._staging or os.geteuid() else ()
         seccomp = ("seccomp",) if self._filter(group) else ()
         memory = () if "cgroup-memory" in _layers(group) else ("rlimit-memory",)
         return (*_NAMESPACES, *_PRIVILEGES, *unprivileged, *seccomp, *_layers(group), *memory, *_RLIMITS)
@@ -119,7 +118,7 @@ class Bubblewrap:
     def _group(self, job: Job) -> Iterator[Cgroup | None]:
         try:
             group = self._cgroups.open(job.limits) if self._cgroups else None
-        except OSError:  # the hierarchy was taken away, or is full: resource limits hold, and `isolation` says so
+        except OSError:  # the hierarchy is gone or full: resource limits hold instead, and `isolation` says so
             group = None
         try:
             yield group
@@ -132,30 +131,30 @@ class Bubblewrap:
         return stack.enter_context(closing(WarmWorkers(ZygoteSandbox(tuple(self._command), root, env, preload))))
 
     def _run_warm(self, workers: WarmWorkers, job: Job) -> Execution:
-        """Run a job in a fork; once more as `run` does where it brings much, or where that was lost."""
+        """Run a job in a fork, or as `run` does if its files are large or the fork was lost."""
         with suppress(OSError):
-            execution = self._forked(workers, job) if is_small(job) else None
+            execution = self._run_forked(workers, job) if is_small(job) else None
             if execution:
                 return execution
         return self.run(job)
 
-    def _forked(self, workers: WarmWorkers, job: Job) -> Execution | None:
+    def _run_forked(self, workers: WarmWorkers, job: Job) -> Execution | None:
         with self._group(job) as group:
             rights = Rights(render_rlimits(job.limits, _layers(group)), self._filter(group) or b"")
-            with workers.held(job, rights, group) as held:
-                execution = held.run(group, self._folder / "outputs") if held else None
-            return replace(execution, isolation=_shared(*self._isolation(group), "warm")) if execution else None
+            with workers.prepared(job, rights, group) as prepared:
+                execution = prepared.run(group, self._copies) if prepared else None
+            return replace(execution, isolation=_interned(*self._isolation(group), "warm")) if execution else None
 
-    def _hold(self, job: Job, group: Cgroup | None, stack: ExitStack) -> HeldJob | Execution:
-        """Start a job up to where its command waits to be released; what is to be said where it cannot start."""
+    def _prepare(self, job: Job, group: Cgroup | None, stack: ExitStack) -> PreparedJob | Execution:
+        """Start a job's init process, which waits for its release; an Execution with the error if it does not start."""
         entries = group.entries(stack) if group else ()
-        launch = Launch(stack, job.limits, _layers(group), entries)
+        launcher = JobLauncher(stack, job.limits, _layers(group), entries)
         info, info_end = open_pipe(stack)
-        watch = self._start(job, group, launch, info_end.fileno(), stack)
+        watcher = self._start(job, group, launcher, info_end.fileno(), stack)
         if group and not entries:
             group.prepare()
-        if not watch.wait_ready(START_S):
-            return Execution(status="sandbox_error", message=failure_message(watch, job))
+        if not watcher.wait_ready(START_S):
+            return Execution(status="sandbox_error", message=failure_message(watcher, job))
         first = json.loads(info.read(4096))["child-pid"]
         if group and not entries:
             group.add(first)
@@ -163,26 +162,28 @@ class Bubblewrap:
         folders = tuple(f"/proc/{first}/root{folder}" for folder in (OUTPUTS, *private))
         outputs = os.open(folders[0], os.O_RDONLY | os.O_DIRECTORY)
         stack.callback(os.close, outputs)
-        return HeldJob(job, first, watch, outputs, folders, launch.release)
+        return PreparedJob(job, first, watcher, outputs, folders, launcher.release)
 
     def _filter(self, group: Cgroup | None) -> bytes | None:
         if self.kind == "none":
             return None
         return seccomp_program(os.uname().machine, memory_is_counted="cgroup-memory" in _layers(group))
 
-    def _start(self, job: Job, group: Cgroup | None, launch: Launch, info_end: int, stack: ExitStack) -> Watch:
-        files = Files(stack, self._folder if self._antechamber else None)
+    def _start(
+        self, job: Job, group: Cgroup | None, launcher: JobLauncher, info_end: int, stack: ExitStack
+    ) -> ProcessWatcher:
+        files = JobFileOptions(stack, self._folder if self._staging else None)
         options = ["--info-fd", str(info_end), *self._options(job, files)]
         if program := self._filter(group):
             options += ["--seccomp", str(files.add_bytes(program))]
-        encoded = b"".join(os.fsencode(option) + b"\0" for option in options)  # keeps the options out of `ps`
+        encoded = b"".join(os.fsencode(option) + b"\0" for option in options)  # so that `ps` does not show the options
         command = [*self._command, "--args", str(files.add_bytes(encoded)), "--"]
-        command += launch.reaper_command(self._interpreter.executable)
+        command += launcher.init_command(self._interpreter.executable)
         stdin = files.add_bytes(job.stdin) if job.stdin else subprocess.DEVNULL
         inherited = (info_end, *files.descriptors)
-        return launch.start([*command, *job.command], stdin=stdin, env={}, inherited=inherited)
+        return launcher.start([*command, *job.command], stdin=stdin, env={}, inherited=inherited)
 
-    def _options(self, job: Job, files: Files) -> list[str]:
+    def _options(self, job: Job, files: JobFileOptions) -> list[str]:
         files.add_all(APP, job.program)
         files.add_all(INPUTS, job.inputs)
         env = {**self._variables(), **job.env}
@@ -198,18 +199,18 @@ class Bubblewrap:
             return [*bwrap_options.shared_namespaces(), "--dir", APP, "--dir", INPUTS, *options]
         return [
             *bwrap_options.closed_namespaces(),
-            *bwrap_options.private_places(job.limits),
+            *bwrap_options.job_mount_points(job.limits),
             *options,
-            *bwrap_options.sealed(job.limits),
+            *bwrap_options.seal(job.limits),
         ]
 
     def _variables(self) -> dict[str, str]:
-        return variables(ENVIRONMENT, bwrap_options.package_places(self._interpreter))
+        return base_variables(ENVIRONMENT, bwrap_options.package_paths(self._interpreter))
 
 
 @cache
-def _shared(*names: str) -> tuple[str, ...]:
-    """One tuple for the results of all jobs, of which some may keep tens of thousands."""
+def _interned(*names: str) -> tuple[str, ...]:
+    """One tuple for the results of all jobs: a caller may keep tens of thousands of them."""
     return names
 
 
@@ -217,16 +218,16 @@ def _layers(group: Cgroup | None) -> tuple[str, ...]:
     return group.layers if group else ()
 
 
-def _open_antechamber(stack: ExitStack, binary: Binary, interpreter: Interpreter) -> Antechamber:
+def _open_staging(stack: ExitStack, binary: BwrapBinary, interpreter: EnvironmentPython) -> StagingMounts:
     for folder in interpreter.packages:
         require_readable(folder)
-    chamber = Antechamber((binary.folder, *interpreter.folders, *interpreter.packages))
-    stack.callback(chamber.close)
-    return chamber
+    staging = StagingMounts((binary.folder, *interpreter.folders, *interpreter.packages))
+    stack.callback(staging.close)
+    return staging
 
 
 def _may_drop_root() -> bool:
-    """Whether we are root, and the user to become exists here (a user namespace may map no other than root)."""
+    """Whether this process is root and can become another user (a user namespace may map no user but root)."""
     ranges = (line.split() for line in Path("/proc/self/uid_map").read_text().splitlines())
     mapped = any(int(start) <= UNPRIVILEGED_UID < int(start) + int(count) for start, _, count in ranges)
     return os.geteuid() == 0 and mapped

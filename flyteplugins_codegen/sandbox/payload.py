@@ -1,8 +1,8 @@
-"""Programs of ours that run inside a sandbox, in the forms in which they are shipped: one place for all of them.
+"""Shipping our own programs into a sandbox.
 
-A program is a module of the standard library alone. It gets inside as a file of the job (`module_path`), as one
-argument of `python -c` (`compact_source`), or with other modules in one archive (`pack_modules`), which its first file
-unpacks.
+Such a program is a module that imports only the standard library. It is shipped as a file of the job (`module_path`),
+as one argument of `python -c` (`compact_source`), or with other modules in one archive (`pack_modules`), which the
+program's first file unpacks.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-MARSHAL_VERSION: Final = 2  # which every Python reads that may run inside
+MARSHAL_VERSION: Final = 2  # every Python that may run inside reads it; its floats and texts have not changed since
 
 
 class ModuleArchive(bytes):
     """Modules in one file: their code for interpreters of this one's version, and their source for any other.
 
-    As `marshal` reads it: the magic number of the version, the code by module name as a text of its own, and the source
-    by module name. `imported_ahead` are names and sources of modules that a warm worker may import before it gets a job
-    with this archive; the job's process then does without it.
+    It is marshalled data: the version's magic number, the code by module name (marshalled by itself), and the source
+    by module name. `imported_ahead` are the names and sources of modules that a warm worker imports before it gets a
+    job with this archive; such a job does not get the file.
     """
 
     imported_ahead: tuple[tuple[str, bytes], ...] = ()
 
 
 def module_path(module: ModuleType) -> Path:
-    """The source file of a program that is shipped as it is."""
+    """The source file of a program that is shipped unchanged."""
     return Path(module.__file__ or "")
 
 
@@ -42,10 +42,10 @@ def pack_modules(
     optimize: int = -1,
     ahead: Mapping[str, bytes] | None = None,
 ) -> ModuleArchive:
-    """An archive of modules, which its reader imports in this order.
+    """An archive of modules, in the order in which its reader imports them.
 
-    `file_name` is what tracebacks name a module's file. `ahead` are the modules that a warm worker may import before it
-    gets a job with the archive: all of these or none.
+    `file_name` is the format of the file names in tracebacks. `ahead` are the modules that a warm worker may import
+    before it gets a job with the archive: all of these or none.
     """
     codes = {
         name: compile(source, file_name.format(name), "exec", dont_inherit=True, optimize=optimize)
@@ -57,15 +57,15 @@ def pack_modules(
 
 
 @cache
-def compact_source(file: str) -> str:
-    """The source of a program for `python -c`, without its documentation and annotations.
+def compact_source(path: Path) -> str:
+    """The source of a program for `python -c`, without docstrings, comments and annotations.
 
-    A script in a file costs the interpreter its path hooks, and every line of prose and each annotation its compiler.
+    This starts faster: a script in a file would need the interpreter's path hooks, and its compiler has less to read.
     """
-    return ast.unparse(_Compaction().visit(ast.parse(Path(file).read_text())))
+    return ast.unparse(_Compactor().visit(ast.parse(path.read_text())))
 
 
-class _Compaction(ast.NodeTransformer):
+class _Compactor(ast.NodeTransformer):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST | None:
         return None if node.module == "__future__" else node
 

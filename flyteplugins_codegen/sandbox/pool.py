@@ -1,4 +1,4 @@
-"""Many jobs over a few threads."""
+"""Running many jobs over a few threads."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def run_all(
     workers: int,
     on_result: Callable[[int, Execution], None] | None,
 ) -> list[Execution]:
-    """Run every job, `workers` at a time; results in the order of the jobs.
+    """Run every job, `workers` at a time; return the results in the order of the jobs.
 
-    Jobs are drawn one by one, so that a generator of many stays lazy. `on_result` is called by one thread at a time.
-    What `run` or `on_result` raises ends the run: jobs that have begun are finished, no other is drawn.
+    Jobs are drawn one by one, so a generator of many stays lazy. `on_result` is called by one thread at a time. If
+    `run` or `on_result` raises, jobs that have begun are finished, no other is drawn, and the error is raised here.
     """
-    numbered, lock, results = enumerate(jobs), Lock(), dict[int, Execution]()
+    numbered_jobs, lock, results = enumerate(jobs), Lock(), dict[int, Execution]()
     failed = False
 
     def draw() -> tuple[int, Job] | None:
         with lock:
-            return None if failed else next(numbered, None)
+            return None if failed else next(numbered_jobs, None)
 
     def work() -> None:
         nonlocal failed

@@ -1,10 +1,12 @@
-"""Watching over one started process: its streams drained, its end noticed, its time limited."""
+"""Starting a command under our init process, and watching it: its streams are drained, its time is limited."""
 
 from __future__ import annotations
 
+import fcntl
 import math
 import os
 import selectors
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,11 +18,19 @@ from typing import IO, Any, Final, Protocol, TypeAlias
 from flyteplugins_codegen.sandbox import init
 from flyteplugins_codegen.sandbox.contract import Limits, Status
 from flyteplugins_codegen.sandbox.kernel.limits import render_rlimits
-from flyteplugins_codegen.sandbox.payload import compact_source
+from flyteplugins_codegen.sandbox.payload import compact_source, module_path
 
-# What a job writes to its standard streams: the first bytes are kept, the rest is drained and counted.
+START_S: Final = 30.0
+"""How long a job's init process may take to start."""
 
+_REPORT_BYTES = 1 << 16
 _CHUNK_BYTES = 1 << 16
+_LINGER_S = 0.3  # to read what is in the pipes after the end of the process: a descendant may hold them open
+_LONGEST_WAIT_S = 3600.0  # systems accept no longer time-out
+_POLL_S = 0.02  # on a system without a descriptor for the end of a process (macOS)
+
+Guard: TypeAlias = Callable[[], "Status | float"]
+"""Called while a job runs: returns why it has to be ended now, or in how many seconds to call again."""
 
 
 class Stream:
@@ -46,16 +56,8 @@ class Stream:
         return bool(chunk)
 
 
-_LINGER_S = 0.3  # for what is still in the pipes once the process has ended, though a descendant may hold them open
-_LONGEST_WAIT_S = 3600.0  # what a system takes as a time-out is bounded
-_POLL_S = 0.02  # where the system has no descriptor for a process's end (macOS)
-
-Guard: TypeAlias = Callable[[], "Status | float"]
-"""Asked while a job runs: why it is to be ended now, else in how many seconds to ask again."""
-
-
 class Process(Protocol):
-    """A process that is watched, ours or not."""
+    """A process to watch, a child of ours or not."""
 
     returncode: Any
 
@@ -63,12 +65,9 @@ class Process(Protocol):
     def pid(self) -> int:
         """Its number."""
 
-    def kill(self) -> None:
-        """End it."""
 
-
-class Watch:
-    """A process and the pipes that it writes to. `report` is the pipe of our reaper."""
+class ProcessWatcher:
+    """Watches a process and the pipes that it writes to. `report` is the pipe of our init process."""
 
     def __init__(self, process: Process, stdout: Stream, stderr: Stream, report: Stream) -> None:
         self.process = process
@@ -85,16 +84,16 @@ class Watch:
             self._selector.register(self._exit, selectors.EVENT_READ)
 
     def close(self) -> None:
-        """Kill the process if it still runs, and let go of it."""
+        """Kill the process if it still runs, and release what is held of it."""
         if not self.ended:
-            self.process.kill()
+            os.kill(self.process.pid, signal.SIGKILL)  # Popen.kill reaps a process that has just ended
             self._reap(block=True)
         self._selector.close()
         if self._exit >= 0:
             os.close(self._exit)
 
     def wait_ready(self, timeout_s: float) -> bool:
-        """Wait for the first line of the report; False when the process ended or the time passed before it came."""
+        """Wait for the first line of the report; False if the process ended or the time passed before it came."""
         deadline = time.monotonic() + timeout_s
         while b"\n" not in self.report.kept and not self.ended and time.monotonic() < deadline:
             self._step(deadline)
@@ -103,12 +102,12 @@ class Watch:
         return self.report.kept.startswith(b"ready\n")
 
     def wait_gone(self) -> None:
-        """Wait for the end of a process that was killed, or has ended, and take what is left in its pipes."""
+        """Wait for the end of a process that was killed or has ended, and read what remains in its pipes."""
         self._wait_until(math.inf)
         self._linger()
 
     def wait_end(self, timeout_s: float, guards: Sequence[Guard] = ()) -> Status | None:
-        """Wait for the end of the process; why it is to be killed instead, when a guard says so or the time is over."""
+        """Wait for the end of the process, or return why it has to be killed: a guard's status, or `timed_out`."""
         deadline = time.monotonic() + timeout_s
         while not self.ended:
             if time.monotonic() >= deadline:
@@ -131,7 +130,7 @@ class Watch:
             self._step(deadline)
 
     def _step(self, deadline: float) -> None:
-        """Wait for the next event, at most until the deadline, and act on it."""
+        """Wait for the next events, at most until the deadline, and act on them."""
         longest = _LONGEST_WAIT_S if self._exit >= 0 else _POLL_S
         for key, _ in self._selector.select(max(0.0, min(deadline - time.monotonic(), longest))):
             if key.data is None:
@@ -150,18 +149,10 @@ class Watch:
             self.ended = True
 
 
-# Starting a command under our reaper, which holds it until it is released.
+class JobLauncher:
+    """Starts one job under our init process, with two pipes between us and it; `stack` ends and closes everything.
 
-START_S: Final = 30.0
-"""How long a job's reaper may take to start."""
-
-_REPORT_BYTES = 1 << 16
-
-
-class Launch:
-    """The two pipes between us and the reaper of one job, and the start of its process. `stack` ends and closes all.
-
-    The reaper sets those limits that none of `layers` sets, and enters the control group of these `entries`.
+    Init sets those limits that none of `layers` sets, and enters the control groups of these `entries`.
     """
 
     def __init__(
@@ -174,11 +165,11 @@ class Launch:
         self._report, self._report_end = open_pipe(stack)
         self._hold_end, self._hold = open_pipe(stack)
 
-    def reaper_command(self, executable: Path) -> list[str]:
-        """The command that runs our reaper; the job's own command follows it."""
+    def init_command(self, executable: Path) -> list[str]:
+        """The command that runs our init process; the job's own command has to follow it."""
         entries = ",".join(map(str, self._entries))
         channels = (str(self._report_end.fileno()), str(self._hold_end.fileno()), entries)
-        return [str(executable), "-I", "-S", "-c", compact_source(init.__file__), *channels, self._rlimits, "--"]
+        return [str(executable), "-I", "-S", "-c", compact_source(module_path(init)), *channels, self._rlimits, "--"]
 
     def start(
         self,
@@ -188,35 +179,35 @@ class Launch:
         env: Mapping[str, str],
         cwd: Path = Path("/"),
         inherited: Iterable[int] = (),
-    ) -> Watch:
-        """Start a command that begins with, or leads to, a `reaper_command`.
+    ) -> ProcessWatcher:
+        """Start a command that contains `init_command`.
 
-        `cwd` must be open to the user that the command runs as. Raises OSError where the system has no room for it.
+        `cwd` must be open to the user that the command runs as. Raises OSError if the system cannot start it.
         """
-        ours = (self._report_end, self._hold_end)
+        its_ends = (self._report_end, self._hold_end)
         process = subprocess.Popen(
             command,
             stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            pass_fds=(*(end.fileno() for end in ours), *self._entries, *inherited),
+            pass_fds=(*(end.fileno() for end in its_ends), *self._entries, *inherited),
             env=env,
             cwd=cwd,
             umask=0o022,
             start_new_session=True,
         )
         self._stack.enter_context(process)
-        for end in ours:
+        for end in its_ends:
             end.close()  # so that the pipe ends with the process
         return self._stack.enter_context(closing(self._watch(process, self._limits.stream_kib << 10)))
 
     def release(self) -> None:
-        """Let the job begin."""
+        """Let the job start."""
         self._hold.write(b"g")
 
-    def _watch(self, process: subprocess.Popen[bytes], keep_bytes: int) -> Watch:
+    def _watch(self, process: subprocess.Popen[bytes], keep_bytes: int) -> ProcessWatcher:
         stdout, stderr = (Stream(_descriptor(pipe), keep_bytes) for pipe in (process.stdout, process.stderr))
-        return Watch(process, stdout, stderr, Stream(self._report.fileno(), _REPORT_BYTES))
+        return ProcessWatcher(process, stdout, stderr, Stream(self._report.fileno(), _REPORT_BYTES))
 
 
 def _descriptor(pipe: IO[bytes] | None) -> int:
@@ -229,3 +220,14 @@ def open_pipe(stack: ExitStack) -> tuple[FileIO, FileIO]:
     """The reading and the writing end of a pipe, closed with the stack at the latest."""
     reading, writing = os.pipe()
     return stack.enter_context(FileIO(reading, "rb")), stack.enter_context(FileIO(writing, "wb"))
+
+
+def memory_file(content: bytes) -> int:
+    """A descriptor of a sealed file in memory with this content, at its start."""
+    descriptor = os.memfd_create("codegen", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+    with open(descriptor, "wb", closefd=False) as file:
+        file.write(content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
+    return descriptor

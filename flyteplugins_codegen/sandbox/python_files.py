@@ -1,20 +1,18 @@
-"""Which files make up the interpreter and the packages that a job may use."""
+"""The interpreter, the packages and the small system files that a job sees."""
 
 from __future__ import annotations
 
 import shutil
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from flyteplugins_codegen.errors import SandboxError, SandboxUnavailableError
+from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
-from flyteplugins_codegen.sandbox.temporary import open_place, open_to_all, owned_prefix
+from flyteplugins_codegen.sandbox.host_files import open_to_all
 
 ENVIRONMENT: Final = Path("/environment")
 
@@ -25,10 +23,11 @@ _HOSTS = "127.0.0.1 localhost box\n::1 localhost\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Interpreter:
-    """An interpreter by its real file, the folders that it needs beside the system's, and the packages it may import.
+class EnvironmentPython:
+    """The Python of an environment: its program without links, the folders that it needs, and those of its packages.
 
-    `hidden` are the package folders that the interpreter came with: what they hold is no part of the environment.
+    `folders` lacks those of the system. `hidden` are the package folders that the interpreter came with: what they
+    hold is not part of the environment.
     """
 
     executable: Path
@@ -37,10 +36,10 @@ class Interpreter:
     packages: tuple[Path, ...]
 
 
-def find_interpreter(environment: InstalledEnvironment | None) -> Interpreter:
-    """The environment's interpreter, or the running one's base with its standard library alone.
+def find_interpreter(environment: InstalledEnvironment | None) -> EnvironmentPython:
+    """The environment's interpreter, or the base of the running one with its standard library alone.
 
-    Raises SandboxError for a path that is not there.
+    Raises SandboxError for a path that does not exist.
     """
     executable = (Path(environment.python) if environment else _running_interpreter()).resolve()
     packages = tuple(Path(folder).resolve() for folder in environment.site_packages) if environment else ()
@@ -49,7 +48,7 @@ def find_interpreter(environment: InstalledEnvironment | None) -> Interpreter:
             raise SandboxError(f"the sandbox's environment lacks {path}; build the environment again")
     prefix = executable.parent.parent
     folders = () if prefix == Path("/usr") else tuple(_real_folders(prefix / name for name in ("bin", "lib", "lib64")))
-    return Interpreter(executable, folders, tuple(_package_folders(prefix)), packages)
+    return EnvironmentPython(executable, folders, tuple(_package_folders(prefix)), packages)
 
 
 def _running_interpreter() -> Path:
@@ -69,11 +68,11 @@ def _package_folders(prefix: Path) -> Iterator[Path]:
 
 @cache
 def java_settings() -> tuple[str, ...]:
-    """The folders of settings that Debian keeps outside of Java's own, which links to them."""
+    """The folders of Java's settings, which Debian keeps in /etc and links to from Java's own folder."""
     return tuple(sorted(str(path) for path in Path("/etc").glob("java-*-openjdk") if path.is_dir()))
 
 
-def furnish(folder: Path, interpreter: Interpreter) -> None:
+def write_shared_folders(folder: Path, interpreter: EnvironmentPython) -> None:
     """Write the small folders that every job of a sandbox shares: `environment`, `etc` and `empty`.
 
     `environment` is a virtual environment in miniature, which keeps the packages beside the base interpreter out of
@@ -92,78 +91,17 @@ def furnish(folder: Path, interpreter: Interpreter) -> None:
         (etc / name).write_text(text)
     if Path("/etc/ld.so.cache").exists():
         shutil.copyfile("/etc/ld.so.cache", etc / "ld.so.cache")
-    for made in (environment, etc, folder / "empty"):
-        open_to_all(made)
+    for written in (environment, etc, folder / "empty"):
+        open_to_all(written)
 
 
-def variables(environment: Path, packages: Iterable[Path]) -> dict[str, str]:
-    """The environment variables that every job has; `environment` is where the job sees the folder of that name."""
-    search = ":".join(str(path) for path in packages)
+def base_variables(environment: Path, packages: Iterable[Path]) -> dict[str, str]:
+    """The environment variables that every job has; `environment` is the path at which the job sees that folder."""
+    search_path = ":".join(str(path) for path in packages)
     return {
         "HOME": "/tmp",  # noqa: S108 - inside the sandbox
         "LANG": "C.UTF-8",
         "PATH": f"{environment}/bin:/usr/local/bin:/usr/bin:/bin",
         "PYTHONDONTWRITEBYTECODE": "1",
-        **({"PYTHONPATH": search} if search else {}),
+        **({"PYTHONPATH": search_path} if search_path else {}),
     }
-
-
-# A mount namespace in which an unprivileged user reaches what lies below root's own folders.
-
-UNPRIVILEGED_UID: Final = 65532  # no user of any distribution; within the range that every container maps
-
-# Nothing below /sys is shown to a job, and bubblewrap reads the list of mounts once for each that it makes.
-_HOLD = """
-umount -R -l /sys 2>/dev/null
-while [ $# -gt 1 ]; do mount --rbind "$1" "$2" || exit 1; shift 2; done
-echo ready
-read -r _
-"""
-
-
-class Antechamber:
-    """Holds `sources` reachable until it is closed. Raises SandboxUnavailableError where root may not mount."""
-
-    def __init__(self, sources: Iterable[Path]) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix=owned_prefix("reach"), dir=open_place()))
-        self._folder.chmod(0o711)
-        self._places = {source: self._folder / str(index) for index, source in enumerate(dict.fromkeys(sources))}
-        for place in self._places.values():
-            place.mkdir()
-        try:
-            self._holder = self._hold()
-        except BaseException:
-            self._remove_folder()
-            raise
-
-    def place(self, source: Path) -> Path:
-        """Where that source is reachable for a command that starts with `entry()`."""
-        return self._places[source]
-
-    def entry(self) -> list[str]:
-        """The beginning of a command that is to run in here, without root."""
-        user = str(UNPRIVILEGED_UID)
-        return ["nsenter", f"--mount=/proc/{self._holder.pid}/ns/mnt", "--setuid", user, "--setgid", user, "--"]
-
-    def close(self) -> None:
-        """End the namespace; commands that run in it keep it until they end."""
-        self._holder.communicate()
-        self._remove_folder()
-
-    def _hold(self) -> subprocess.Popen[bytes]:
-        pairs = [str(path) for pair in self._places.items() for path in pair]
-        # "slave": what the host mounts later appears here too, and nothing that is mounted here appears on the host.
-        command = ["unshare", "--mount", "--propagation", "slave", "sh", "-c", _HOLD, "sh", *pairs]
-        try:
-            holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        except FileNotFoundError as error:
-            raise SandboxUnavailableError("root needs `unshare` to set up a sandbox: apt install util-linux") from error
-        if holder.stdout is None or holder.stdout.readline() != b"ready\n":
-            reason = holder.communicate()[1].decode(errors="replace").strip()
-            raise SandboxUnavailableError(f"root cannot make a mount namespace here ({reason}); run as another user")
-        return holder
-
-    def _remove_folder(self) -> None:
-        # One by one, never a tree: were something still mounted here, a tree would reach into it.
-        for folder in (*self._places.values(), self._folder):
-            folder.rmdir()

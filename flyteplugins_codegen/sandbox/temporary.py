@@ -1,4 +1,7 @@
-"""Temporary folders of a sandbox, and which folders other users can reach."""
+"""Temporary folders of a sandbox, and names that tell which process owns a folder, a control group or a container.
+
+A process that is killed leaves such things behind; by their names the next process knows that it may remove them.
+"""
 
 from __future__ import annotations
 
@@ -6,40 +9,38 @@ import os
 import re
 import secrets
 import shutil
-import stat
 import tempfile
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 
-from flyteplugins_codegen.errors import RequestError, SandboxUnavailableError
-
-# Names that say which process left something behind, so that the next one can clear away what no living one owns.
+from flyteplugins_codegen.errors import SandboxUnavailableError
+from flyteplugins_codegen.sandbox.host_files import is_reachable
 
 _OWNED = re.compile(r"codegen-[a-z]+-(?P<where>[0-9a-f]+-\d+)-(?P<pid>\d+)-(?P<began>\d+)-")
 
 
 def owned_prefix(kind: str) -> str:
-    """How the names of this process's own things begin: where its number means it, that number, and when it began."""
-    return f"codegen-{kind}-{_mark(os.getpid())}-"
+    """How the names of this process's own things begin: its process namespace, its number, and when it began."""
+    return f"codegen-{kind}-{_identity_of(os.getpid())}-"
 
 
 def is_abandoned(name: str) -> bool:
-    """Whether this names something whose owner has ended. Of what is owned elsewhere nothing is known."""
+    """Whether this names something whose owner has ended; False for an owner in another process namespace."""
     match = _OWNED.match(name)
-    if match is None or match["where"] != _where():
+    if match is None or match["where"] != _process_namespace():
         return False
-    return (_beginning(int(match["pid"])) or 0) != int(match["began"])
+    return (_start_ticks(int(match["pid"])) or 0) != int(match["began"])
 
 
 @cache
-def _mark(pid: int) -> str:
-    return f"{_where()}-{pid}-{_beginning(pid) or 0}"
+def _identity_of(pid: int) -> str:
+    return f"{_process_namespace()}-{pid}-{_start_ticks(pid) or 0}"
 
 
 @cache
-def _where() -> str:
-    """The boot of the machine, with which folders may be shared, and its namespace of process numbers."""
+def _process_namespace() -> str:
+    """The machine's boot and the namespace of process numbers: machines and containers may share a folder."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text()
         return f"{boot[:8]}-{Path('/proc/self/ns/pid').stat().st_ino}"
@@ -47,8 +48,8 @@ def _where() -> str:
         return secrets.token_hex(4) + "-0"
 
 
-def _beginning(pid: int) -> int | None:
-    """When a process began, in ticks since the machine did: its number alone may have been given to another since."""
+def _start_ticks(pid: int) -> int | None:
+    """When a process began, in ticks since the boot: its number alone may belong to another process by now."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -57,10 +58,10 @@ def _beginning(pid: int) -> int | None:
 
 
 def make_folder(stack: ExitStack) -> Path:
-    """A sandbox's own folder, which others can pass through and not list; its `outputs` is ours alone."""
-    place = open_place()
-    _sweep(place)
-    folder = temporary_folder(stack, place)
+    """A sandbox's own folder, which others can pass through and not list; its `outputs` is closed to them."""
+    root = temporary_root()
+    _sweep(root)
+    folder = temporary_folder(stack, root)
     (folder / "outputs").mkdir(mode=0o700)
     return folder
 
@@ -74,41 +75,19 @@ def temporary_folder(stack: ExitStack, parent: Path) -> Path:
 
 
 @cache
-def _sweep(place: Path) -> None:
-    """Once for each process, remove the folders that killed processes of ours have left there."""
-    for name in os.listdir(place):  # noqa: PTH208 - a path for each of thousands of files takes 50 ms
+def _sweep(root: Path) -> None:
+    """Remove the folders that killed processes of ours have left there; once in each process."""
+    for name in os.listdir(root):  # noqa: PTH208 - a path for each of thousands of files takes 50 ms
         if is_abandoned(name):
-            with suppress(OSError):  # another one sweeps too
-                _remove(place / name)
+            folder = root / name
+            with suppress(OSError):  # another process sweeps too
+                if folder.lstat().st_uid == os.geteuid():
+                    shutil.rmtree(folder)
 
 
-def _remove(folder: Path) -> None:
-    if folder.lstat().st_uid == os.geteuid():
-        shutil.rmtree(folder)
-
-
-def open_place() -> Path:
+def temporary_root() -> Path:
     """A folder for temporary files that every user can reach."""
-    for candidate in (tempfile.gettempdir(), "/tmp", "/var/tmp"):  # noqa: S108 - only a place for mkdtemp
+    for candidate in (tempfile.gettempdir(), "/tmp", "/var/tmp"):  # noqa: S108 - only a parent for mkdtemp
         if is_reachable(Path(candidate)):
             return Path(candidate)
     raise SandboxUnavailableError("no folder for temporary files is open to other users; set TMPDIR to one that is")
-
-
-def is_reachable(path: Path) -> bool:
-    """Whether every user can pass through this folder and those above it."""
-    return all(folder.stat().st_mode & stat.S_IXOTH for folder in (path, *path.absolute().parents))
-
-
-def open_to_all(folder: Path) -> None:
-    """Let every user read a folder of ours and all in it, which the caller's umask may have closed to others."""
-    for path in (folder, *folder.rglob("*")):
-        if not path.is_symlink():
-            path.chmod(0o755 if path.is_dir() else 0o644)
-
-
-def require_input(name: str, path: Path) -> Path:
-    """The absolute path of a job's file or folder. Raises RequestError where there is none."""
-    if not (path.is_file() or path.is_dir()):
-        raise RequestError(f"{name!r} of a sandboxed job: {path} is neither a file nor a folder")
-    return path.absolute()

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Final
 
 from flyteplugins_codegen.judging.causes import syntax_cause
-from flyteplugins_codegen.judging.suites.run import suite_rehearsal
+from flyteplugins_codegen.judging.suites.run import SUITE_MODULES, suite_rehearsal
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
 from flyteplugins_codegen.models.job import Candidate
 from flyteplugins_codegen.models.run import Run
@@ -26,7 +26,6 @@ from flyteplugins_codegen.packages.names import requirements_of
 from flyteplugins_codegen.packages.resolve import resolve
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
-from flyteplugins_codegen.sandbox.warm.fork import SUITE_MODULES
 from flyteplugins_codegen.source.python import third_party_names
 from flyteplugins_codegen.stages.build import install_for_tests, resolve_packages
 

@@ -18,7 +18,7 @@ from hostile.host import Host
 from hostile.trial import left_behind, make_job, make_variables
 
 from flyteplugins_codegen.sandbox import ALL, Job, Limits, Sandbox
-from flyteplugins_codegen.sandbox.python_files import UNPRIVILEGED_UID
+from flyteplugins_codegen.sandbox.staging import UNPRIVILEGED_UID
 
 
 def test_the_layers_that_hold_are_named(sandbox: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""What a supervisor that was killed leaves: nothing that runs, and nothing that the next does not clear away."""
+"""A killed supervisor leaves nothing that runs, and nothing that the next one does not remove."""
 
 from __future__ import annotations
 
@@ -44,38 +44,38 @@ def wait_for_jobs(marker: str, *, at_least: int = 0, at_most: int = 1000) -> Non
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for temporary files that nothing else uses, reachable for the user that jobs run as."""
     with ExitStack() as stack:
-        place = temporary.temporary_folder(stack, temporary.open_place())
-        monkeypatch.setattr("tempfile.tempdir", str(place))
-        yield place
+        root = temporary.temporary_folder(stack, temporary.temporary_root())
+        monkeypatch.setattr("tempfile.tempdir", str(root))
+        yield root
 
 
 @pytest.mark.parametrize("kind", ["bubblewrap", "none"])
-def test_a_killed_supervisor_leaves_no_running_job_and_the_next_removes_its_folders(kind, place):
+def test_a_killed_supervisor_leaves_no_running_job_and_the_next_removes_its_folders(kind, root):
     marker = f"abandoned-{kind}-{time.monotonic_ns()}"
     command = [sys.executable, "-c", SUPERVISOR, kind, marker]
-    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(place)}) as supervisor:
+    with subprocess.Popen(command, env={**os.environ, "TMPDIR": str(root)}) as supervisor:
         wait_for_jobs(marker, at_least=2)
         supervisor.send_signal(signal.SIGKILL)
     wait_for_jobs(marker, at_most=0)
-    left = {path.name for path in place.iterdir()}
-    assert left
-    assert all(is_abandoned(name) for name in left)
+    remaining = {path.name for path in root.iterdir()}
+    assert remaining
+    assert all(is_abandoned(name) for name in remaining)
     temporary._sweep.cache_clear()
     with ExitStack() as stack:
         temporary.make_folder(stack)
-        assert not left & {path.name for path in place.iterdir()}
-    assert list(place.iterdir()) == []
+        assert not remaining & {path.name for path in root.iterdir()}
+    assert list(root.iterdir()) == []
 
 
-def test_folders_of_the_living_and_of_strangers_stay(place):
-    (place / "codegen-sandbox-notes").mkdir()
-    (place / "other").mkdir()
+def test_folders_of_the_living_and_of_strangers_stay(root):
+    (root / "codegen-sandbox-notes").mkdir()
+    (root / "other").mkdir()
     with ExitStack() as stack:
         mine = temporary.make_folder(stack)
         temporary._sweep.cache_clear()
         temporary.make_folder(stack)
         assert mine.exists()
-    assert {path.name for path in place.iterdir()} == {"codegen-sandbox-notes", "other"}
+    assert {path.name for path in root.iterdir()} == {"codegen-sandbox-notes", "other"}

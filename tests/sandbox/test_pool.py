@@ -1,4 +1,4 @@
-"""Many jobs over a few threads; what runs them is a plain function here."""
+"""Many jobs over a few threads; here a plain function runs them."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ def test_no_job_is_drawn_before_a_worker_is_free_for_it(workers):
     assert max(ahead) <= workers
 
 
-def test_results_are_told_one_at_a_time():
-    telling, at_once = [], []
+def test_results_are_reported_one_at_a_time():
+    reporting, at_once = [], []
 
-    def tell(index: int, _: Execution) -> None:
-        telling.append(index)
+    def report(index: int, _: Execution) -> None:
+        reporting.append(index)
         time.sleep(0.001)
-        at_once.append(len(telling))
-        telling.clear()
+        at_once.append(len(reporting))
+        reporting.clear()
 
-    run_all(answer, numbered(40, []), workers=4, on_result=tell)
+    run_all(answer, numbered(40, []), workers=4, on_result=report)
     assert set(at_once) == {1}
 
 
@@ -64,7 +64,7 @@ def test_workers_run_at_the_same_time():
 
 @pytest.mark.parametrize("failing", ["run", "on_result"])
 def test_an_error_ends_the_run_and_no_other_job_is_drawn(failing):
-    drawn, told = [], []
+    drawn, reported = [], []
 
     def fail(*_: object) -> None:
         raise ValueError("on purpose")
@@ -72,12 +72,12 @@ def test_an_error_ends_the_run_and_no_other_job_is_drawn(failing):
     def run(job: Job) -> Execution:
         return fail() if failing == "run" and job.command[0] == "2" else answer(job)
 
-    def tell(index: int, _: Execution) -> None:
-        told.append(index)
+    def report(index: int, _: Execution) -> None:
+        reported.append(index)
         if failing == "on_result" and index == 2:
             fail()
 
     with pytest.raises(ValueError, match="on purpose"):
-        run_all(run, numbered(100, drawn), workers=2, on_result=tell)
+        run_all(run, numbered(100, drawn), workers=2, on_result=report)
     assert 3 <= len(drawn) <= 6
-    assert set(told) <= set(drawn)
+    assert set(reported) <= set(drawn)

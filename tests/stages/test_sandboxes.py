@@ -13,7 +13,7 @@ from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.packages.resolve import resolve
 from flyteplugins_codegen.sandbox.contract import Job
 from flyteplugins_codegen.sandbox.warm.fork import ZygoteSandbox
-from flyteplugins_codegen.sandbox.warm.pool import Kind
+from flyteplugins_codegen.sandbox.warm.pool import ZygoteKind
 from flyteplugins_codegen.stages.sandboxes import RunSandboxes
 
 CANDIDATE = Candidate(plan=CodePlan(description="d", approach="a"), solution=CodeSolution(code="x = 1\n"))
@@ -39,7 +39,7 @@ def test_only_the_first_script_of_an_environment_does_not_run_in_a_warm_worker(s
 def test_sandboxes_opened_ahead_are_ready_for_a_candidate_without_packages(
     sandboxes: RunSandboxes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[Kind] = []
+    started: list[ZygoteKind] = []
     start = ZygoteSandbox.start
     monkeypatch.setattr(ZygoteSandbox, "start", lambda self, kind: started.append(kind) or start(self, kind))
     sandboxes.open_ahead(RUN)

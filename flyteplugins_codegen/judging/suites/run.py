@@ -33,6 +33,31 @@ from flyteplugins_codegen.text import decoded, failure_text
 
 SUITE_COMMAND: Final = ("python", "/app/runner.py")
 
+SUITE_MODULES: Final = (
+    "pytest",
+    # What pytest imports only when it runs.
+    "_pytest._argcomplete",
+    "_pytest.faulthandler",
+    "_pytest.helpconfig",
+    "_pytest.junitxml",
+    "_pytest.skipping",
+    "_pytest.tracemalloc",
+    "_pytest.unittest",
+    "_pytest.warnings",
+    "difflib",
+    "encodings.unicode_escape",
+    "unittest",
+    # What our runner imports besides.
+    "_blake2",
+    "fcntl",
+    "json",
+    "readline",
+    "select",
+    "signal",
+    "tempfile",
+)
+"""What a warm worker imports ahead for jobs that run a suite (`preload` of `open_sandbox`)."""
+
 
 @cache
 def suite_program() -> Mapping[str, Path | bytes]:

@@ -1,4 +1,4 @@
-"""The programs that run containers: podman, else docker; what is asked of them beside running jobs."""
+"""The programs that run containers, podman or docker, and the image that containers are made of."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from typing import Final
 
 from flyteplugins_codegen.errors import RequestError, SandboxUnavailableError
 
+IMAGE_VARIABLE: Final = "FLYTE_CODEGEN_IMAGE"
+"""The environment variable that names the image of containers."""
+
 ENGINES: Final = ("podman", "docker")
 _RUNTIMES = ("crun", "runc")
 _LOG_LINE = 'time="'  # of podman
-_MOST_CHARS = 2000
+_MAX_CHARS = 2000
 _ANSWER_S = 60.0
 _PULL_S = 1800.0
 
 
 class EngineError(SandboxUnavailableError):
-    """An engine did not do what it was asked. `status` is its exit status, None where it did not even end."""
+    """An engine's command failed. `status` is its exit status, None if it did not start or did not end in time."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
         super().__init__(message)
@@ -30,7 +33,7 @@ class EngineError(SandboxUnavailableError):
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """One way to run containers on this machine: a program, and for podman the runtime where its own does not work."""
+    """A way to run containers on this machine: a program, and for podman the runtime if its own does not work."""
 
     name: str
     program: str
@@ -38,42 +41,42 @@ class Engine:
 
     @property
     def command(self) -> list[str]:
-        """The beginning of each of its commands."""
+        """The beginning of all its commands."""
         return [self.program, *(["--runtime", self.runtime] if self.runtime else [])]
 
     def variants(self) -> Iterator[Engine]:
-        """This engine, and with each other runtime: podman's own choice does not work with all control groups."""
+        """This engine, then podman with each other runtime: its own choice does not work with all control groups."""
         yield self
         if self.name == "podman":
             yield from (replace(self, runtime=runtime) for runtime in _RUNTIMES if shutil.which(runtime))
 
     def ask(self, *arguments: str) -> str:
-        """What a command prints. Raises EngineError with what the engine says where it fails."""
+        """The output of a command. Raises EngineError with the engine's message if it fails."""
         return ask([*self.command, *arguments])
 
     def pull(self, image: str) -> None:
-        """Fetch an image from its registry. Raises EngineError."""
+        """Pull an image from its registry. Raises EngineError."""
         ask([*self.command, "pull", "--quiet", image], timeout_s=_PULL_S)
 
     def never_started(self, label: str) -> list[str]:
-        """The names of the containers with that label that were made and not started. Raises EngineError."""
+        """The names of the containers with that label that were created and not started. Raises EngineError."""
         filters = ("--filter", f"label={label}", "--filter", "status=created")
         return self.ask("ps", "--all", *filters, "--format", "{{.Names}}").split()
 
     def remove(self, container: str) -> None:
-        """End and remove a container; one that is gone already is fine."""
+        """End and remove a container; does nothing if it does not exist."""
         with suppress(EngineError):
             self.ask("rm", "--force", "--volumes", container)
 
 
 def find_engines() -> Iterator[Engine]:
     """The engines whose programs are installed, the preferred first."""
-    found = ((name, shutil.which(name)) for name in ENGINES)
-    return (Engine(name, program) for name, program in found if program)
+    programs = ((name, shutil.which(name)) for name in ENGINES)
+    return (Engine(name, program) for name, program in programs if program)
 
 
 def ask(command: Sequence[str], *, timeout_s: float = _ANSWER_S) -> str:
-    """What an engine's command prints. Raises EngineError with what it says where it fails."""
+    """The output of an engine's command. Raises EngineError with its message if it fails."""
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False, text=True
@@ -86,22 +89,16 @@ def ask(command: Sequence[str], *, timeout_s: float = _ANSWER_S) -> str:
 
 
 def errors_in(stderr: str) -> str:
-    """What an engine says went wrong, without the log lines that may precede it."""
+    """The error in an engine's standard error, without the log lines that may precede it."""
     lines = stderr.strip().splitlines()
     errors = [line for line in lines if not line.startswith(_LOG_LINE)]
-    return "\n".join(errors or lines)[-_MOST_CHARS:]
-
-
-# The image that containers are made of: which one, and whether it is here.
-
-IMAGE_VARIABLE: Final = "FLYTE_CODEGEN_IMAGE"
-"""Names the image of the sandbox's containers."""
+    return "\n".join(errors or lines)[-_MAX_CHARS:]
 
 
 def image_name(image: str | None, version: str) -> str:
-    """The image to use: the one asked for, else the one that is configured, else Python's own of that version.
+    """The image to use: the requested one, else the configured one, else the official one of that Python version.
 
-    Raises RequestError for what an engine would take for an option.
+    Raises RequestError for a name that an engine would read as an option.
     """
     name = image or os.environ.get(IMAGE_VARIABLE) or f"python:{version}-slim"
     if name.startswith("-"):
@@ -110,19 +107,19 @@ def image_name(image: str | None, version: str) -> str:
 
 
 def find_image(engine: Engine, name: str, *, may_pull: bool) -> str:
-    """The identity of an image, which no later change of its name touches.
+    """The identity of an image, which stays the same if its name moves on to another image.
 
-    Raises SandboxUnavailableError where the engine has no such image, or one that brings folders to write to.
+    Raises SandboxUnavailableError if the engine has no such image, or if the image declares volumes.
     """
     try:
-        found = _inspect(engine, name)
+        description = _inspect(engine, name)
     except EngineError as error:
         if not may_pull:
             raise SandboxUnavailableError(
                 f"{engine.name} has no image {name!r} ({error}); {_remedy(engine, name)}"
             ) from error
-        found = _fetch(engine, name)
-    identity, _, volumes = found.partition(" ")
+        description = _pull(engine, name)
+    identity, _, volumes = description.partition(" ")
     if engine.name == "docker" and volumes not in {"null", "{}"}:
         raise SandboxUnavailableError(
             f"image {name!r} declares volumes ({volumes}), which a job could fill the disk with; use one without"
@@ -134,7 +131,7 @@ def _inspect(engine: Engine, name: str) -> str:
     return engine.ask("image", "inspect", "--format", "{{.Id}} {{json .Config.Volumes}}", name)
 
 
-def _fetch(engine: Engine, name: str) -> str:
+def _pull(engine: Engine, name: str) -> str:
     try:
         engine.pull(name)
         return _inspect(engine, name)

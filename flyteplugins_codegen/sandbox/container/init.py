@@ -1,28 +1,29 @@
-"""Process 1 of a job's container: it starts the job, watches over it, ends it, and hands out what it left.
+"""The init process of a container: it starts the job, watches it, ends it, and sends its outputs.
 
 It runs under the image's Python: `python3 -I -S container_init.py describe` prints what the container is like, as
-JSON; `python3 -I -S container_init.py run` runs the job that its standard input describes (see `settings`).
-Engines give a container no more channels than its three standard streams, so all that is to be told goes over standard
-output as frames: one letter, the length of the rest in 4 bytes (big-endian), the rest.
+JSON; `python3 -I -S container_init.py run` runs the job that its standard input describes (`session.InitSettings`).
+Engines give a container no channels but its three standard streams, so everything is sent over standard output, in
+frames: one letter, the length of the payload in 4 bytes (big-endian), the payload.
 
     R                        the job has begun
-    X                        its command is not there to be run
-    F  text                  the container does not let it be started as it should
-    O, E  bytes              of its standard output, standard error; no more than `stream_bytes` of each
+    X                        its command does not exist
+    F  text                  the container does not allow to start it as required
+    O, E  bytes              its standard output, standard error; no more than `stream_bytes` of each
     D     JSON               how it ended, what it used, and how many bytes of each stream were dropped
-    L     COUNT PATH         then of /var/outputs: so many entries are in this folder (an empty path is the top)
-    N     MODE LINKS SIZE PATH, B bytes   an entry and, of a plain file, its contents
-    Z                        that was all; it waits to be let go
+    L     COUNT PATH         of /var/outputs: so many entries are in this folder (an empty path is the top)
+    N     MODE LINKS SIZE PATH, B bytes   an entry and, for a plain file, its contents
+    Z                        the end; init waits until standard input ends
 
-Then standard input carries `k` to end the job, and its end ends all: a supervisor that is killed leaves nothing behind.
-The job runs as the same user. It cannot signal, trace or read this process, which is process 1 and not dumpable, has
-streams of its own, and is not the one that the kernel picks when memory runs out. What a job leaves is an adversary's:
-entries are opened without following links and without blocking, and whatever breaks a rule is told and passed over.
+While the job runs, a `k` on standard input ends it, and the end of standard input ends everything: a supervisor that is
+killed leaves nothing behind. The job runs as the same user. It cannot signal, trace or read this process, which is
+process 1 and not dumpable, has streams of its own, and is not the one that the kernel kills when memory runs out. The
+outputs are an adversary's: entries are opened without following links and without blocking, and an entry that breaks a
+rule is named and skipped.
 """
 
 from __future__ import annotations
 
-# ruff: noqa: PTH123, PERF203, SIM105 - this program stands alone and starts fast: no pathlib, no contextlib
+# ruff: noqa: PTH120, PTH123, PERF203, SIM105 - this program has to start fast: no pathlib, no contextlib
 import ctypes
 import json
 import os
@@ -38,26 +39,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NoReturn
 
+if TYPE_CHECKING or __name__ != "__main__":
+    from flyteplugins_codegen.sandbox.init import CANNOT_EXECUTE, apply_limits, can_start
+else:  # in a container, where `copy_init` has put `init` beside this file; Python's -I leaves its folder out
+    sys.path.insert(0, os.path.dirname(__file__))
+    from init import CANNOT_EXECUTE, apply_limits, can_start
+
 _OUTPUTS = "/var/outputs"
 _CGROUPS = "/sys/fs/cgroup"
-_CANNOT_EXECUTE = 126  # as shells do
-_DEEPEST = 32
+_MAX_DEPTH = 32
 _CHUNK_BYTES = 1 << 16
 _LENGTH_BYTES = 8
 _TICK_S = 0.2  # how often a limit on CPU time is compared with what was used
-_LONGEST_WAIT_S = 3600.0  # what a system takes as a time-out is bounded
-_GRACE_S = 60.0  # how long after its time a job is ended without being told to
+_LONGEST_WAIT_S = 3600.0  # systems accept no longer time-out
+_GRACE_S = 60.0  # how long after its time a job is ended without a request
 _OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _FILTER = 4, 22, 2
 _VICTIM_FIRST = b"1000"
 _HIGHEST_DESCRIPTOR = 1024
-_EVERY_USER = ["0", "0", "4294967295"]  # as /proc/self/uid_map has them where there is no user namespace
+_EVERY_USER = ["0", "0", "4294967295"]  # /proc/self/uid_map outside of any user namespace
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class _Settings:
-    """What the supervisor says of one job."""
+    """The job, as the supervisor describes it (`session.InitSettings`)."""
 
     command: list[str]
     env: dict[str, str]
@@ -79,36 +85,31 @@ class _Settings:
 def run() -> int:
     """Run the job that standard input describes to its end."""
     settings = _Settings(b"".join(_receive()))
-    stdin = _kept_in_memory()
-    if not _can_start(settings.command[0], settings.env["PATH"]):
+    stdin = _receive_stdin()
+    if not can_start(settings.command[0], settings.env["PATH"]):
         _send(b"X")
-        return _CANNOT_EXECUTE
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of all that the job can send, only this would arrive
+        return CANNOT_EXECUTE
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the only signal that the job can send to process 1
     try:
         job = _Job(settings, stdin)
     except OSError as error:
         _send(b"F", str(error).encode(errors="replace"))
-        return _CANNOT_EXECUTE
+        return CANNOT_EXECUTE
     _send(b"R")
     _send(b"D", json.dumps(job.watch()).encode())
     _send_outputs(settings)
     _send(b"Z")
-    while os.read(0, 1):  # so that nothing is lost on its way out
+    while os.read(0, 1):  # so that nothing is lost on its way through the engine
         pass
     return 0
 
 
-def _can_start(name: str, search: str) -> bool:
-    folders = [""] if "/" in name else [f"{folder}/" for folder in search.split(":")]
-    return any(os.access(folder + name, os.X_OK) for folder in folders)
-
-
 def _receive() -> Iterator[bytes]:
-    """One part of what standard input carries first, piece by piece."""
-    left = int.from_bytes(_read_exactly(_LENGTH_BYTES), "big")
-    while left:
-        piece = _read_exactly(min(left, _CHUNK_BYTES))
-        left -= len(piece)
+    """The next part of the opening on standard input, in pieces."""
+    remaining = int.from_bytes(_read_exactly(_LENGTH_BYTES), "big")
+    while remaining:
+        piece = _read_exactly(min(remaining, _CHUNK_BYTES))
+        remaining -= len(piece)
         yield piece
 
 
@@ -117,13 +118,13 @@ def _read_exactly(size: int) -> bytes:
     while len(read) < size:
         piece = os.read(0, size - len(read))
         if not piece:
-            os._exit(_CANNOT_EXECUTE)  # the supervisor is gone
+            os._exit(CANNOT_EXECUTE)  # the supervisor is gone
         read += piece
     return read
 
 
-def _kept_in_memory() -> int:
-    """What the job is to read, as a file that has no name."""
+def _receive_stdin() -> int:
+    """The job's stdin, as a descriptor of a file in memory."""
     pieces = _receive()
     first = next(pieces, b"")
     if not first:
@@ -145,14 +146,14 @@ def _send(kind: bytes, payload: bytes = b"") -> None:
 
 
 def _start(settings: _Settings, streams: tuple[int, int, int]) -> int:
-    """The job's process, begun once this one has closed itself to it. Raises OSError where it could not begin."""
+    """Start the job's process, after making this one not dumpable. Raises OSError if the job cannot begin."""
     failure, failure_end = os.pipe()
-    held, go = os.pipe()
+    hold, go = os.pipe()
     job = os.fork()
     if job == 0:
-        _become_job(settings, streams, held, failure_end)
+        _become_job(settings, streams, hold, failure_end)
     os.close(failure_end)
-    os.close(held)
+    os.close(hold)
     if _libc.prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_DUMPABLE")
     os.write(go, b"g")
@@ -163,47 +164,36 @@ def _start(settings: _Settings, streams: tuple[int, int, int]) -> int:
     return job
 
 
-def _become_job(settings: _Settings, streams: tuple[int, int, int], held: int, failure: int) -> NoReturn:
+def _become_job(settings: _Settings, streams: tuple[int, int, int], hold: int, failure: int) -> NoReturn:
     try:
-        _prepare(settings, streams, held)
+        _prepare(settings, streams, hold)
     except BaseException as error:  # noqa: BLE001 - a fork must not go on as its parent
         os.write(failure, f"{type(error).__name__}: {error}".encode(errors="replace"))
-        os._exit(_CANNOT_EXECUTE)
+        os._exit(CANNOT_EXECUTE)
     try:
         os.execvpe(settings.command[0], settings.command, settings.env)  # noqa: S606 - the job's command
     except OSError as error:
         os.write(2, f"{settings.command[0]}: {error.strerror}\n".encode(errors="replace"))
     finally:
-        os._exit(_CANNOT_EXECUTE)
+        os._exit(CANNOT_EXECUTE)
 
 
-def _prepare(settings: _Settings, streams: tuple[int, int, int], held: int) -> None:
-    """All that comes between the fork and the job's command."""
+def _prepare(settings: _Settings, streams: tuple[int, int, int], hold: int) -> None:
+    """Prepare the forked process for the job's command."""
     try:
         _write("/proc/self/oom_score_adj", _VICTIM_FIRST)
     except OSError:
-        pass  # some kernels choose by themselves
-    os.read(held, 1)
+        pass  # some kernels do not allow it
+    os.read(hold, 1)
     os.setsid()
     for target, source in enumerate(streams):
         os.dup2(source, target)
     os.umask(0o022)
     os.chdir(settings.folder)
-    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):  # Python or we had them ignored
+    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):  # Python or this program ignores them
         signal.signal(number, signal.SIG_DFL)
-    _limit(settings.rlimits)
+    apply_limits(settings.rlimits)
     _filter_calls(settings.seccomp)
-
-
-def _limit(limits: str) -> None:
-    for limit in limits.split(","):
-        name, _, values = limit.partition("=")
-        kind = getattr(resource, f"RLIMIT_{name}")
-        ceiling = resource.getrlimit(kind)[1]
-        soft, hard = (int(value) for value in values.split(":"))
-        if ceiling != resource.RLIM_INFINITY:
-            soft, hard = min(soft, ceiling), min(hard, ceiling)
-        resource.setrlimit(kind, (soft, hard))
 
 
 class _Program(ctypes.Structure):
@@ -219,7 +209,7 @@ def _filter_calls(path: str) -> None:
         instructions = file.read()
     buffer = ctypes.create_string_buffer(instructions, len(instructions))
     program = _Program(len(instructions) // 8, ctypes.cast(buffer, ctypes.c_void_p))
-    # The engine has set no_new_privs, without which this would be refused.
+    # The engine has set no_new_privs, which this requires.
     if _libc.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.byref(program), 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "PR_SET_SECCOMP")
 
@@ -228,7 +218,7 @@ def _filter_calls(path: str) -> None:
 
 
 class _Pipe:
-    """One stream of the job: the first bytes are passed on, the others counted."""
+    """One stream of the job: the first bytes are sent, the others are counted."""
 
     def __init__(self, kind: bytes, descriptor: int, room: int) -> None:
         self.descriptor = descriptor
@@ -248,7 +238,7 @@ class _Pipe:
 
 
 class _Job:
-    """The job's processes, and everything that is to be known of them at their end."""
+    """The job's processes, from their start to the report of their end."""
 
     def __init__(self, settings: _Settings, stdin: int) -> None:
         out, out_end = os.pipe()
@@ -262,12 +252,12 @@ class _Job:
         self._latest = self._began + settings.wall_s + _GRACE_S
         self._pid = _start(settings, (stdin, out_end, err_end))
         self._wait_status: int | None = None
-        self._was_told_to_end = self._used_its_cpu = False
+        self._has_to_end = self._used_its_cpu = False
         for theirs in (stdin, out_end, err_end):
             os.close(theirs)
 
     def watch(self) -> dict[str, object]:
-        """Wait for the end, end whatever is left, and say what became of it."""
+        """Wait for the end, kill what is left, and return the report."""
         poller = select.poll()
         for descriptor in (0, self._wake, *self._pipes):
             poller.register(descriptor, select.POLLIN)
@@ -289,11 +279,11 @@ class _Job:
         }
 
     def _wait(self, poller: select.poll) -> None:
-        while not (self._wait_status is not None or self._was_told_to_end or self._used_its_cpu):
+        while not (self._wait_status is not None or self._has_to_end or self._used_its_cpu):
             for descriptor, _ in poller.poll(self._longest_wait_s() * 1000):
                 self._act_on(descriptor, poller)
             if time.monotonic() >= self._latest:
-                os._exit(_CANNOT_EXECUTE)  # nobody is there who would have told
+                os._exit(CANNOT_EXECUTE)  # no supervisor is there to request it
             self._used_its_cpu = self._has_used_its_cpu()
 
     def _longest_wait_s(self) -> float:
@@ -303,9 +293,9 @@ class _Job:
 
     def _act_on(self, descriptor: int, poller: select.poll) -> None:
         if descriptor == 0:
-            self._was_told_to_end = True
+            self._has_to_end = True
             if not os.read(0, 1):
-                os._exit(_CANNOT_EXECUTE)
+                os._exit(CANNOT_EXECUTE)
         elif descriptor == self._wake:
             os.read(self._wake, _CHUNK_BYTES)
             self._reap()
@@ -313,7 +303,7 @@ class _Job:
             poller.unregister(descriptor)
 
     def _reap(self) -> None:
-        """Take note of every child that has ended: orphans are ours too, and would count against the limit."""
+        """Reap every child that has ended: orphans too, which would count against the limit on processes."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -336,11 +326,11 @@ class _Job:
     def _drain(self) -> None:
         for pipe in self._pipes.values():
             while pipe.take():
-                pass  # whoever could write is dead
+                pass  # every process that could write is dead
 
     def _has_used_its_cpu(self) -> bool:
         if self._wait_status is not None or self._group is None or self._cpu_limit_s is None:
-            return False  # it has ended by itself, or the kernel counts for each process
+            return False  # it has ended, or the kernel limits each process
         return self._group.cpu_s() > self._cpu_limit_s
 
 
@@ -364,9 +354,9 @@ def _kill_all() -> None:
 
 
 class _Group:
-    """What the container's own control group has counted since the job began, all processes of the job together.
+    """What the container's own control group has counted since the job began, for all its processes together.
 
-    Where the container has none, its limits are rlimits, and what is to be seen of groups is somebody else's.
+    Without a group of its own (`own_group`) the container has resource limits, and the visible groups are others'.
     """
 
     def __init__(self) -> None:
@@ -386,7 +376,7 @@ def _own_cpu_s() -> float:
 
 
 def _cgroup_cpu_s() -> float:
-    """What this container has used, 0 where that is not to be seen."""
+    """The CPU time that this container has used, 0 if that is not visible."""
     nanoseconds = _read_first("cpuacct/cpuacct.usage", "cpu,cpuacct/cpuacct.usage")
     if nanoseconds:
         return int(nanoseconds) / 1e9
@@ -423,11 +413,11 @@ def _write(path: str, text: bytes) -> None:
         os.close(descriptor)
 
 
-# --- what it left -----------------------------------------------------------------------------------------------------
+# --- sending the outputs ----------------------------------------------------------------------------------------------
 
 
 class _BrokenRuleError(Exception):
-    """Of this output nothing more is handed out; the supervisor sees from what it was told why."""
+    """Nothing more of this output is sent; the supervisor sees the reason in the last entry."""
 
 
 def _send_outputs(settings: _Settings) -> None:
@@ -444,7 +434,7 @@ def _send_outputs(settings: _Settings) -> None:
 
 
 class _Tree:
-    """What lies under /var/outputs, and how much of it may still be handed out."""
+    """The files under /var/outputs, and how many entries and bytes of them may still be sent."""
 
     def __init__(self, entries: int, size_bytes: int) -> None:
         self._root = os.open(_OUTPUTS, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -452,7 +442,7 @@ class _Tree:
         self._bytes = size_bytes
 
     def list(self, path: str) -> list[str]:
-        """The names in a folder, or _BrokenRuleError when there are too many to be taken."""
+        """Send the number of entries of a folder, and return their names. Raises _BrokenRuleError for too many."""
         folder = self._open(path) if path else os.dup(self._root)
         names = []
         try:
@@ -469,7 +459,7 @@ class _Tree:
         return names
 
     def send(self, name: str) -> None:
-        """Hand out one file, or a folder with all that is in it."""
+        """Send one file, or a folder with everything in it."""
         pending = [name] if self._send_entry(name) else []
         while pending:
             folder = pending.pop()
@@ -479,15 +469,15 @@ class _Tree:
                     pending.append(path)
 
     def _send_entry(self, path: str) -> bool:
-        """Tell of an entry, and hand out the contents of a file; True for a folder."""
-        if path.count("/") >= _DEEPEST:
-            self._tell(path, None)
+        """Send an entry and, for a file, its contents; return True for a folder."""
+        if path.count("/") >= _MAX_DEPTH:
+            self._announce(path, None)
             raise _BrokenRuleError
         folder, _, name = path.rpartition("/")
         parent = self._open(folder) if folder else os.dup(self._root)
         try:
             status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-            self._tell(path, status)
+            self._announce(path, status)
             _require(name.isprintable() and _is_plain(status))
             if stat.S_ISDIR(status.st_mode):
                 return True
@@ -508,7 +498,7 @@ class _Tree:
             os.close(descriptor)
 
     def _open(self, path: str) -> int:
-        """A folder, each step of the way to it without following a link."""
+        """Open a folder without following a link at any step."""
         descriptor = os.dup(self._root)
         for name in path.split("/"):
             parent = descriptor
@@ -518,7 +508,7 @@ class _Tree:
                 os.close(parent)
         return descriptor
 
-    def _tell(self, path: str, status: os.stat_result | None) -> None:
+    def _announce(self, path: str, status: os.stat_result | None) -> None:
         mode, links, size = (status.st_mode, status.st_nlink, status.st_size) if status else (0, 0, 0)
         _send(b"N", b"%d %d %d %s" % (mode, links, size, os.fsencode(path)))
 
@@ -534,11 +524,11 @@ def _require(holds: bool) -> None:  # noqa: FBT001 - the only argument
         raise _BrokenRuleError
 
 
-# --- what the container is like ---------------------------------------------------------------------------------------
+# --- describing the container -----------------------------------------------------------------------------------------
 
 
 def describe() -> dict[str, object]:
-    """Its Python, its namespaces, and the limits that the kernel holds it to."""
+    """The container's Python, its namespaces, and the limits that the kernel enforces in it."""
     from importlib.machinery import EXTENSION_SUFFIXES
 
     with open("/proc/self/uid_map", encoding="ascii") as file:
@@ -567,4 +557,4 @@ if __name__ == "__main__":
     os.closerange(3, _HIGHEST_DESCRIPTOR)  # whatever the engine has left open
     if sys.argv[1] == "run":
         os._exit(run())
-    print(json.dumps(describe()))  # noqa: T201 - its answer
+    print(json.dumps(describe()))  # noqa: T201 - the answer

@@ -1,1 +1,1 @@
-"""What the kernel refuses and counts: system calls, control groups, limits per process."""
+"""What the kernel enforces and counts: system calls, control groups, limits of each process."""

@@ -1,7 +1,8 @@
-"""Where in a version 2 hierarchy this process may make groups with limits ("No Internal Process" of cgroups(7)).
+"""Where control groups are mounted, and in which folder of version 2 this process may make groups (cgroups(7)).
 
-A group passes controllers on to its children only while it holds no process itself. So ours cannot be the parent of a
-job's, except where we are alone in it and can step aside into a child; else a group above it has to be one that we own.
+In version 2 a group passes controllers on to its children only while it holds no process itself ("no internal
+processes" rule). So the group of this process cannot be the parent of a job's group, unless this process is alone in it
+and can step aside into a child. Otherwise the parent has to be a group above it that we own.
 """
 
 from __future__ import annotations
@@ -17,16 +18,15 @@ from pathlib import Path
 
 from flyteplugins_codegen.sandbox.temporary import owned_prefix
 
-# Where control groups are mounted, and which group of each hierarchy this process is in (cgroups(7)).
-
+_WANTED = ("memory", "pids")
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """A mounted hierarchy of version 1 or 2, and the folder in it of the group that we are in.
+    """A mounted hierarchy of version 1 or 2; `own` is the folder of the group that this process is in.
 
-    `controllers` are those that the mount was made with; of version 2, where each group has its own, none.
+    `controllers` are those of the mount; empty for version 2, where each group has its own.
     """
 
     version: int
@@ -36,7 +36,7 @@ class Hierarchy:
 
 
 def read_hierarchies() -> list[Hierarchy]:
-    """Those that this process sees; none where the system has none."""
+    """The hierarchies that this process sees; empty if the system has none."""
     try:
         memberships, mounts = (Path(f"/proc/self/{name}").read_text() for name in ("cgroup", "mountinfo"))
     except OSError:
@@ -45,16 +45,16 @@ def read_hierarchies() -> list[Hierarchy]:
 
 
 def parse_hierarchies(memberships: str, mounts: str) -> Iterator[Hierarchy]:
-    """From the texts of /proc/self/cgroup and /proc/self/mountinfo; only mounts that show the group that we are in."""
+    """Parse /proc/self/cgroup and /proc/self/mountinfo; only mounts that show the group of this process count."""
     groups = dict(_parse_membership(line) for line in memberships.splitlines())
     for line in mounts.splitlines():
-        place, _, kind = line.partition(" - ")
-        system, _, options = kind.split(" ")[:3]
+        mount_fields, _, source_fields = line.partition(" - ")
+        system, _, options = source_fields.split(" ")[:3]
         if system not in {"cgroup", "cgroup2"}:
             continue
         version = 1 if system == "cgroup" else 2
         controllers = _controllers_of(version, options.split(","), groups)
-        root, mount = (_ESCAPED.sub(_unescape, field) for field in place.split(" ")[3:5])
+        root, mount = (_ESCAPED.sub(_unescape, field) for field in mount_fields.split(" ")[3:5])
         inside = _below(root, groups[controllers]) if controllers is not None else None
         if controllers is not None and inside is not None:
             yield Hierarchy(version, Path(mount), Path(mount, inside), controllers)
@@ -72,23 +72,21 @@ def _controllers_of(version: int, options: list[str], groups: dict[frozenset[str
 
 
 def _below(root: str, group: str) -> str | None:
-    """The path of a group in a mount that shows what is below `root`; None for one that it does not show."""
+    """The path of a group in a mount that shows what is below `root`; None if the mount does not show it."""
     inside = group.removeprefix(root.rstrip("/"))
-    shown = inside != group or root == "/"
-    return inside.lstrip("/") if shown and inside[:1] in {"", "/"} and ".." not in group.split("/") else None
+    is_below = inside != group or root == "/"
+    return inside.lstrip("/") if is_below and inside[:1] in {"", "/"} and ".." not in group.split("/") else None
 
 
 def _unescape(match: re.Match[str]) -> str:
     return chr(int(match[1], 8))
 
 
-_WANTED = ("memory", "pids")
-
-
 def find_parent(hierarchy: Hierarchy) -> Path | None:
-    """The folder of a group that passes controllers on to groups that we may make and fill; None where there is none.
+    """The folder of a group that passes controllers on to groups that we may make and fill, or None.
 
-    Groups above our own are taken only if no memory limit lies between: a job must not get around its supervisor's.
+    A group above our own is used only if no group in between limits memory: a job must not escape the limit of its
+    supervisor.
     """
     own = hierarchy.own
     if passed_on(own) or (_holds_only_us(own) and _step_aside(own)):
@@ -102,7 +100,7 @@ def find_parent(hierarchy: Hierarchy) -> Path | None:
 
 
 def passed_on(folder: Path) -> frozenset[str]:
-    """The controllers of interest that a group's children have."""
+    """The needed controllers that a group's children have."""
     return _words(folder / "cgroup.subtree_control").intersection(_WANTED)
 
 
@@ -122,7 +120,7 @@ def _holds_only_us(group: Path) -> bool:
 
 
 def _step_aside(own: Path) -> bool:
-    """Go into a child of our group, so that it can pass its controllers on; at the end of this process, come back."""
+    """Move this process into a child of its group, which can then pass controllers on; move back when it exits."""
     controllers = _words(own / "cgroup.controllers").intersection(_WANTED)
     child = own / f"{owned_prefix('supervisor')}0"
     if not controllers:
@@ -131,7 +129,7 @@ def _step_aside(own: Path) -> bool:
         child.mkdir()
         _write(child / "cgroup.procs", str(os.getpid()))
         _write(own / "cgroup.subtree_control", _signed("+", controllers))
-    except OSError:  # not ours to change, or a process has joined us
+    except OSError:  # no permission, or another process has joined the group
         _step_back(own, child, os.getpid())
         return False
     atexit.register(partial(_step_back, own, child, os.getpid()))
@@ -139,7 +137,7 @@ def _step_aside(own: Path) -> bool:
 
 
 def _step_back(own: Path, child: Path, pid: int) -> None:
-    if os.getpid() != pid:  # a fork's end is not ours
+    if os.getpid() != pid:  # a fork of this process exits
         return
     with suppress(OSError):
         _write(own / "cgroup.subtree_control", _signed("-", passed_on(own)))
@@ -161,7 +159,7 @@ def _words(path: Path) -> frozenset[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY)  # never create: in a folder that is no group, nothing is to be left
+    descriptor = os.open(path, os.O_WRONLY)  # never create: if the folder is no control group, it stays as it is
     try:
         os.write(descriptor, text.encode())
     finally:

@@ -1,7 +1,7 @@
-"""Measuring a job where no control group does: its processes are found and read through /proc, some times a second.
+"""The limits of a job without control groups: resource limits for each process, readings of /proc for all together.
 
-What the kernel limits for each process alone (see `rlimits`) is so held for all of them together as well, if not to
-the byte: what a job can take between two readings comes on top.
+The kernel enforces the resource limits. What all processes use together is measured some times a second, so a job can
+exceed these limits by what it takes between two readings.
 """
 
 from __future__ import annotations
@@ -14,66 +14,91 @@ from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.sandbox.contract import Limits, Status
-from flyteplugins_codegen.sandbox.kernel.cgroups import CgroupUsage
+from flyteplugins_codegen.sandbox.kernel.cgroups import JobUsage
 
+_EXTRA_ADDRESS_SPACE_MIB = 1024
+_HELD_BY_GROUPS: Final = {"cgroup-memory": {"DATA", "AS"}, "cgroup-cpu": {"CPU"}}
 _PAUSE_S: Final = 0.1
-_MOST_ENTRIES: Final = 100_000  # files of one folder in memory, which its size in bytes does not bound
+_MAX_ENTRIES: Final = 100_000  # files of one folder in memory; its size in bytes does not limit them
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 _KIB_PER_MIB: Final = 1024
 
 
-class Census:
-    """The processes that descend from `first`, which adopts orphans, and the job's `folders` in memory."""
+def render_rlimits(limits: Limits, layers: Collection[str] = ()) -> str:
+    """A job's limits as resource limits (getrlimit(2)), in the form that our init reads: `NAME=SOFT:HARD,...`.
+
+    They hold for each process; NPROC for each user of the namespace. What one of `layers` limits for all processes
+    together is left out. DATA counts private writable memory, so it is the memory limit. AS also limits shared memory,
+    but it counts what allocators and thread stacks only reserve (numpy and pyarrow some GiB), so it is set well above.
+    """
+    data = limits.memory_mib << 20
+    values = {
+        "DATA": (data, data),
+        "AS": (2 * data + (_EXTRA_ADDRESS_SPACE_MIB << 20),) * 2,
+        "NPROC": (limits.processes,) * 2,
+        "NOFILE": (limits.open_files,) * 2,
+        "FSIZE": (limits.file_mib << 20,) * 2,
+        "CORE": (0, 0),
+    }
+    if limits.cpu_s is not None:
+        seconds = math.ceil(limits.cpu_s)
+        values["CPU"] = (seconds, seconds + 1)  # SIGXCPU, then SIGKILL to a job that ignores it
+    omitted = set[str]().union(*(_HELD_BY_GROUPS.get(layer, ()) for layer in layers))
+    return ",".join(f"{name}={soft}:{hard}" for name, (soft, hard) in values.items() if name not in omitted)
+
+
+class ProcessTree:
+    """The processes of a job: `first`, which adopts orphans, and its descendants. `folders` are the job's in memory."""
 
     def __init__(self, first: int, folders: Iterable[str]) -> None:
         self._first = first
         self._folders = tuple(folders)
 
     def guard(self, limits: Limits) -> Status | float:
-        """Why the job is to be ended now, else in how many seconds to ask again."""
+        """Why the job has to be ended now, or in how many seconds to call again."""
         if limits.cpu_s is not None and self.cpu_s() > limits.cpu_s:
             return "timed_out"
         if self._memory_mib("status", ("RssAnon:", "RssShmem:")) > limits.memory_mib < self.memory_mib():
             return "out_of_memory"
-        if any(_count_entries(folder) > _MOST_ENTRIES for folder in self._folders):
+        if any(_count_entries(folder) > _MAX_ENTRIES for folder in self._folders):
             return "output_limit"
         return _PAUSE_S
 
-    def usage(self) -> CgroupUsage:
-        """What is used now; nothing is known of a job that has ended."""
+    def usage(self) -> JobUsage:
+        """What is used now; without numbers if the job has ended."""
         if not _children(self._first):
-            return CgroupUsage(None, None, 0)
-        return CgroupUsage(self.cpu_s(), self.memory_mib(), 0)
+            return JobUsage(None, None, 0)
+        return JobUsage(self.cpu_s(), self.memory_mib(), 0)
 
     def cpu_s(self) -> float:
-        """The processor time of all that live, and of all that these have waited for."""
+        """The CPU time of all living processes, and of the ended ones that they have waited for."""
         return sum(map(_ticks, self._members())) / _TICKS_PER_S
 
     def memory_mib(self) -> float:
-        """The memory of all together; what several share counts once, which takes the kernel a while to find out."""
+        """The memory of all together, with shared memory counted once, which takes the kernel a while."""
         return self._memory_mib("smaps_rollup", ("Pss_Anon:", "Pss_Shmem:"))
 
     def _memory_mib(self, file: str, names: tuple[str, ...]) -> float:
         return sum(_sum_of(f"/proc/{pid}/{file}", names) for pid in self._members()) / _KIB_PER_MIB
 
     def _members(self) -> Iterator[int]:
-        found = [self._first]
-        while found:
-            pid = found.pop()
+        pending = [self._first]
+        while pending:
+            pid = pending.pop()
             yield pid
-            found += _children(pid)
+            pending += _children(pid)
 
 
 def _children(pid: int) -> list[int]:
     threads = []
     with suppress(OSError):
-        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - names, some thousand times a second
+        threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208 - called some thousand times a second
     return [int(child) for thread in threads for child in _read(f"/proc/{pid}/task/{thread}/children").split()]
 
 
 def _ticks(pid: int) -> int:
     fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
-    return sum(map(int, fields[11:15]))  # its own in user and kernel mode, and those of children that it waited for
+    return sum(map(int, fields[11:15]))  # its own in user and kernel mode, and those of the children that it waited for
 
 
 def _sum_of(path: str, names: tuple[str, ...]) -> int:
@@ -84,41 +109,13 @@ def _sum_of(path: str, names: tuple[str, ...]) -> int:
 def _read(path: str) -> str:
     try:
         return Path(path).read_text()
-    except OSError:  # it has ended meanwhile
+    except OSError:  # it has ended
         return ""
 
 
 def _count_entries(folder: str) -> int:
     try:
         status = os.statvfs(folder)
-    except OSError:  # it has gone with the job
+    except OSError:  # it is gone with the job
         return 0
     return status.f_files - status.f_ffree
-
-
-# A job's limits as the kernel's resource limits, which hold per process (NPROC: per user of the namespace).
-
-_ADDRESS_SPACE_MIB = 1024
-_OF_GROUPS: Final = {"cgroup-memory": {"DATA", "AS"}, "cgroup-cpu": {"CPU"}}
-
-
-def render_rlimits(limits: Limits, layers: Collection[str] = ()) -> str:
-    """As our reaper reads them: `NAME=SOFT:HARD,...`. What one of `layers` limits for all processes is left out.
-
-    DATA counts private writable memory, so it is the memory limit. AS bounds shared memory too, but it also counts what
-    allocators and thread stacks only reserve (numpy and pyarrow some GiB of it), so it is set well above.
-    """
-    data = limits.memory_mib << 20
-    values = {
-        "DATA": (data, data),
-        "AS": (2 * data + (_ADDRESS_SPACE_MIB << 20),) * 2,
-        "NPROC": (limits.processes,) * 2,
-        "NOFILE": (limits.open_files,) * 2,
-        "FSIZE": (limits.file_mib << 20,) * 2,
-        "CORE": (0, 0),
-    }
-    if limits.cpu_s is not None:
-        seconds = math.ceil(limits.cpu_s)
-        values["CPU"] = (seconds, seconds + 1)  # SIGXCPU, then SIGKILL to a job that ignores it
-    left_out = set[str]().union(*(_OF_GROUPS.get(layer, ()) for layer in layers))
-    return ",".join(f"{name}={soft}:{hard}" for name, (soft, hard) in values.items() if name not in left_out)

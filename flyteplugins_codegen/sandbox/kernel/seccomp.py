@@ -1,8 +1,8 @@
 """The system calls that a job is refused, as a seccomp filter in classic BPF (seccomp(2), Linux's `filter.h`).
 
-A deny list: what it names fails with an error that programs expect, what a newer kernel adds does not exist, everything
-else is allowed. It closes what namespaces leave open (AF_VSOCK, keyrings, io_uring, other ways into the kernel's less
-trodden parts), and once more what missing capabilities close.
+A deny list: the calls that it names fail with an error that programs expect, calls of newer kernels do not exist, and
+everything else is allowed. It closes what namespaces leave open (AF_VSOCK, keyrings, io_uring, other rarely used parts
+of the kernel), and closes again what missing capabilities already close.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SOCKET_PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, _BPF, _REUSEPORT_CBPF, 
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """Whether the low 32 bits of an argument, under `mask`, are one of `values`; or, unless `among`, are none."""
+    """Whether the low 32 bits of an argument, under `mask`, are one of `values`; without `among`, are none of them."""
 
     argument: int
     values: tuple[int, ...]
@@ -47,7 +47,7 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """These system calls end in `action` where every condition holds."""
+    """These system calls end in `action` if every condition holds."""
 
     action: int
     names: str
@@ -74,14 +74,14 @@ _RULES: Final = (
     _Rule(_REFUSE, "mbind set_mempolicy set_mempolicy_home_node migrate_pages move_pages"),
     _Rule(_REFUSE, "setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups"),
     _Rule(_REFUSE, "clone", (_unless(0, 0, mask=_CLONE_NEW),)),
-    _Rule(_REFUSE, "personality", (_unless(0, 0, 0xFFFFFFFF),)),  # the usual one, and asking which it is
+    _Rule(_REFUSE, "personality", (_unless(0, 0, 0xFFFFFFFF),)),  # allows the default one, and reading the current one
     _Rule(_REFUSE, "prctl", (_Condition(0, (22,)),)),  # PR_SET_SECCOMP
-    _Rule(_REFUSE, "prlimit64", (_unless(0, 0),)),  # of others: our own process 1 may run as the same user
+    _Rule(_REFUSE, "prlimit64", (_unless(0, 0),)),  # of other processes: our process 1 may run as the same user
     _Rule(_REFUSE, "ioctl", (_Condition(1, _TERMINAL_INPUT),)),
     _Rule(_NO_FAMILY, "socket", (_unless(0, _UNIX, _INET, _INET6, _NETLINK),)),
     _Rule(_REFUSE, "socket", (_INTERNET, _unless(1, _STREAM, _DATAGRAM, mask=_SOCKET_TYPE))),
     _Rule(_REFUSE, "socket", (_INTERNET, _unless(2, 0, _TCP, _UDP))),
-    # glibc lists the network's interfaces so, which in a namespace of its own is the loopback.
+    # NETLINK_ROUTE: glibc lists the network interfaces with it; in the job's namespace there is only the loopback.
     _Rule(_REFUSE, "socket", (_Condition(0, (_NETLINK,)), _unless(2, _NETLINK_ROUTE))),
     _Rule(_NO_FAMILY, "socketpair", (_unless(0, _UNIX),)),
     _Rule(_REFUSE, "setsockopt", (_Condition(1, (1,)), _Condition(2, _SOCKET_PROGRAMS))),  # 1: SOL_SOCKET
@@ -93,22 +93,22 @@ _RULES: Final = (
     _Rule(_REFUSE, "openat", (_unless(2, 0, mask=_CREATES), _unless(3, 0, mask=_SET_ID))),
 )
 
-_KEEPS_MEMORY = _Rule(_ABSENT, "memfd_create shmget msgget semget")
+_HIDDEN_MEMORY = _Rule(_ABSENT, "memfd_create shmget msgget semget")
 
 _Instruction: TypeAlias = tuple[int, int, int, int]
 """struct sock_filter: the code, how many instructions to skip if it is true and if it is false, and a constant."""
 
 _LOAD, _AND, _JUMP, _IF_EQUAL, _IF_AT_LEAST, _RETURN = 0x20, 0x54, 0x05, 0x15, 0x35, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # offsets in struct seccomp_data
-_FURTHEST = 255
+_MAX_JUMP = 255
 
 
 @cache
 def seccomp_program(machine: str, *, memory_is_counted: bool = True) -> bytes | None:
     """The filter, an array of `struct sock_filter`, for a machine named as by `os.uname()`; None for an unknown one.
 
-    A call through another architecture's entry (32-bit programs) ends the process; a call of x32 does not exist. Where
-    no control group counts a job's memory, it may keep none outside of its processes and folders.
+    A call through another architecture's entry (32-bit programs) ends the process; a call of x32 does not exist. If no
+    control group counts a job's memory, calls that keep memory outside of its processes and folders do not exist.
     """
     if machine not in ARCHITECTURES:
         return None
@@ -117,33 +117,33 @@ def seccomp_program(machine: str, *, memory_is_counted: bool = True) -> bytes | 
         (_IF_EQUAL, 1, 0, ARCHITECTURES[machine]),
         (_RETURN, 0, 0, _KILL_PROCESS),
         (_LOAD, 0, 0, _NUMBER),
-        *_choose(_ranges(machine, _RULES if memory_is_counted else (*_RULES, _KEEPS_MEMORY))),
+        *_choose(_ranges(machine, _RULES if memory_is_counted else (*_RULES, _HIDDEN_MEMORY))),
     ]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
 
 _Range: TypeAlias = tuple[int, tuple[_Rule, ...]]
-"""The first number of a range, up to the next range's, and the rules of its system calls."""
+"""The first number of a range, which ends before the next range, and the rules of its system calls."""
 
 
 def _ranges(machine: str, rules: tuple[_Rule, ...]) -> list[_Range]:
-    ruled = {
+    rules_by_number = {
         number: tuple(rule for rule in rules if name in rule.names.split()) for name, number in NUMBERS[machine].items()
     }
-    ruled[NEWEST + 1] = (_Rule(_ABSENT, ""),)
-    starts = sorted({0, *ruled, *(number + 1 for number in ruled if number < NEWEST)})
-    ranges = ((start, ruled.get(start, ())) for start in starts)
+    rules_by_number[NEWEST + 1] = (_Rule(_ABSENT, ""),)
+    starts = sorted({0, *rules_by_number, *(number + 1 for number in rules_by_number if number < NEWEST)})
+    ranges = ((start, rules_by_number.get(start, ())) for start in starts)
     return [next(same) for _, same in groupby(ranges, key=itemgetter(1))]
 
 
 def _choose(ranges: list[_Range]) -> list[_Instruction]:
-    """A binary search for the range of the loaded number. Each path returns, so that no jump leads backwards."""
+    """A binary search for the range of the loaded number. Each path ends in a return, so no jump leads backwards."""
     if len(ranges) == 1:
         return _follow(ranges[0][1])
     middle = len(ranges) // 2
     below, above = _choose(ranges[:middle]), _choose(ranges[middle:])
     start = ranges[middle][0]
-    if len(below) <= _FURTHEST:
+    if len(below) <= _MAX_JUMP:
         return [(_IF_AT_LEAST, len(below), 0, start), *below, *above]
     return [(_IF_AT_LEAST, 0, 1, start), (_JUMP, 0, 0, len(below)), *below, *above]
 
@@ -154,7 +154,7 @@ def _follow(rules: tuple[_Rule, ...]) -> list[_Instruction]:
 
 
 def _apply(rule: _Rule) -> list[_Instruction]:
-    """Return the rule's action where it applies, else run on behind it."""
+    """Return the rule's action if it applies, else continue after it."""
     lines = [(_RETURN, 0, 0, rule.action)]
     for condition in reversed(rule.conditions):
         lines = [*_check(condition, len(lines)), *lines]
@@ -162,7 +162,7 @@ def _apply(rule: _Rule) -> list[_Instruction]:
 
 
 def _check(condition: _Condition, skipped: int) -> list[_Instruction]:
-    """Run on where the condition holds, else skip that many lines."""
+    """Continue if the condition holds, else skip that many lines."""
     lines = [(_LOAD, 0, 0, _ARGUMENTS + 8 * condition.argument), (_AND, 0, 0, condition.mask)]
     last = len(condition.values) - 1
     for index, value in enumerate(condition.values):

@@ -7,12 +7,12 @@ from types import MappingProxyType
 from typing import Final
 
 ARCHITECTURES: Final[Mapping[str, int]] = MappingProxyType({"x86_64": 0xC000003E, "aarch64": 0xC00000B7})
-"""AUDIT_ARCH_* of each machine, which are named as `os.uname().machine` names them."""
+"""AUDIT_ARCH_* of each machine, by its name in `os.uname().machine`."""
 
 NEWEST: Final = 469
-"""The last system call that these tables were written for, file_setattr of Linux 6.17; alike on both machines."""
+"""The last system call when these tables were written: file_setattr of Linux 6.17, the same on both machines."""
 
-_COMMON = {  # numbered alike everywhere, as all are since Linux 5.1
+_COMMON = {  # the same numbers on every machine, as all new calls have since Linux 5.1
     "io_uring_setup": 425,
     "io_uring_enter": 426,
     "io_uring_register": 427,
@@ -202,4 +202,4 @@ _AARCH64 = {
 NUMBERS: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType(
     {"x86_64": MappingProxyType(_COMMON | _X86_64), "aarch64": MappingProxyType(_COMMON | _AARCH64)}
 )
-"""By machine, the number of each system call by its name."""
+"""The number of each system call, by machine and name."""

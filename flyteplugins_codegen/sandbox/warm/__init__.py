@@ -1,1 +1,1 @@
-"""Jobs in children of an interpreter that waits in a sandbox of its own."""
+"""Warm workers: jobs in forks of an interpreter that waits in a sandbox of its own."""

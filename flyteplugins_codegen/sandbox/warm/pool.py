@@ -1,4 +1,7 @@
-"""The zygotes of one open sandbox: started when a job of their kind comes, replaced after some hundred jobs."""
+"""The zygotes of one open sandbox: each is started for the first job of its kind, and replaced after 500 jobs.
+
+Jobs share a zygote if they start the same interpreter with the same options and variables on the same program.
+"""
 
 from __future__ import annotations
 
@@ -19,23 +22,25 @@ from flyteplugins_codegen.sandbox.contract import Job
 from flyteplugins_codegen.sandbox.payload import ModuleArchive
 from flyteplugins_codegen.sandbox.process import START_S
 
-# Which jobs can run in the same zygote: those that start the same interpreter, on the same program, alike.
-
 _INTERPRETERS: Final = ("python", "python3")
 _HARMLESS_OPTIONS: Final = frozenset(("-u", "-B", "-O", "-OO", "-b", "-bb", "-q", "-s", "-P"))
-# Where other libraries than ours may be loaded, or another interpreter found, a fresh process decides; and one that
-# tells how it started must do so to its job.
+# Variables that may load other libraries or find another interpreter need a fresh process; so do those that make an
+# interpreter report how it started, since the report belongs to the job.
 _FRESH_VARIABLES: Final = ("PATH", "LD_", "MALLOC_", "GLIBC_", "PYTHONHOME", "PYTHONEXECUTABLE", "PYTHONINSPECT")
-_TELLING_VARIABLES: Final = ("PYTHONVERBOSE", "PYTHONPROFILEIMPORTTIME")
+_REPORTING_VARIABLES: Final = ("PYTHONVERBOSE", "PYTHONPROFILEIMPORTTIME")
+_JOBS_EACH: Final = 500  # then another zygote takes over, with other hash seeds, addresses and memory
+_MOST_AT_ONCE: Final = 4  # each may hold a hundred MiB of imported modules
+_JOBS_IDLE: Final = 100  # jobs of other kinds, before a zygote has to make room for one of another kind
+_MOST_FAILURES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What an interpreter is started with; a job of this kind adds only arguments.
+class ZygoteKind:
+    """How an interpreter is started; a job of this kind adds only arguments.
 
-    `command` begins the job's command: `python /app/main.py`. `variables` are the job's own, as pairs, since what an
-    interpreter or a module reads at its start cannot be changed later. `modules` are those of ours that each of these
-    jobs brings along, with their source.
+    `command` is the beginning of the job's command: `python /app/main.py`. `variables` are the job's own, as pairs,
+    because what an interpreter or a module reads at its start cannot be changed later. `modules` are the names and
+    sources of our modules that each of these jobs needs.
     """
 
     command: tuple[str, ...]
@@ -47,30 +52,30 @@ class Kind:
         """The variables by their names."""
         return dict(self.variables)
 
-    def left_of(self, program: Mapping[str, Path | bytes]) -> Mapping[str, Path | bytes]:
-        """What a job's process has to lay out of its program: all but the modules that the zygote has imported."""
+    def files_to_write(self, program: Mapping[str, Path | bytes]) -> Mapping[str, Path | bytes]:
+        """The files of a job's program without the modules that the zygote has already imported."""
         return {name: content for name, content in program.items() if not _imported_ahead(content)}
 
 
-ANY: Final = Kind((), frozenset())
-"""The kind of a zygote that jobs of every kind can run in, by executing their command."""
+ANY: Final = ZygoteKind((), frozenset())
+"""The kind of a zygote in which jobs of every kind can run, by executing their command."""
 
 
-def kind_of(job: Job) -> Kind:
+def kind_of(job: Job) -> ZygoteKind:
     """The narrowest kind that a job belongs to."""
-    length = _length_of_start(job.command)
-    if length == 0 or any(name.startswith((*_FRESH_VARIABLES, *_TELLING_VARIABLES)) for name in job.env):
+    length = _length_of_prefix(job.command)
+    if length == 0 or any(name.startswith((*_FRESH_VARIABLES, *_REPORTING_VARIABLES)) for name in job.env):
         return ANY
     modules = tuple(module for content in job.program.values() for module in _imported_ahead(content))
-    return Kind(job.command[:length], frozenset(job.env.items()), modules)
+    return ZygoteKind(job.command[:length], frozenset(job.env.items()), modules)
 
 
 def _imported_ahead(content: Path | bytes) -> tuple[tuple[str, bytes], ...]:
     return content.imported_ahead if isinstance(content, ModuleArchive) else ()
 
 
-def _length_of_start(command: tuple[str, ...]) -> int:
-    """How many words say which program an interpreter runs, and how; 0 where that is not all that there is to it."""
+def _length_of_prefix(command: tuple[str, ...]) -> int:
+    """How many words name the interpreter, its options and its program; 0 if the command is of another form."""
     if command[0] not in _INTERPRETERS:
         return 0
     options = list(takewhile(_HARMLESS_OPTIONS.__contains__, command[1:]))
@@ -80,14 +85,8 @@ def _length_of_start(command: tuple[str, ...]) -> int:
     return len(options) + 2 if target and not target[0].startswith("-") else 0
 
 
-_JOBS_EACH: Final = 500  # then another takes over, with other hash seeds, addresses and memory
-_MOST_AT_ONCE: Final = 4  # each may hold a hundred MiB of imported modules
-_JOBS_IDLE: Final = 100  # that run elsewhere before a zygote has to make room for one of another kind
-_MOST_FAILURES: Final = 3
-
-
 class Zygote:
-    """One that waits for jobs; see `zygote.py` for the other end of `channel`."""
+    """A waiting interpreter; `zygote.py` is at the other end of `channel`."""
 
     def __init__(self, process: Popen[bytes], channel: socket.socket) -> None:
         self._process = process
@@ -95,17 +94,17 @@ class Zygote:
         channel.settimeout(START_S)
 
     def await_start(self) -> None:
-        """Block until it has imported what it is to import. Raises OSError where it ends before, or takes too long."""
+        """Block until it has imported its modules. Raises OSError if it ends before, or takes too long."""
         if not self._channel.recv(1):
-            said = self._process.communicate()[0].decode(errors="replace").strip()
-            raise ConnectionResetError(f"a zygote ended while it started: {said}")
+            output = self._process.communicate()[0].decode(errors="replace").strip()
+            raise ConnectionResetError(f"a zygote ended while it started: {output}")
 
     def fork(self, control: socket.socket) -> None:
-        """Have it fork a process that will hold this end of a connection. Raises OSError where it has ended."""
+        """Make it fork a process that gets this end of a connection. Raises OSError if it has ended."""
         socket.send_fds(self._channel, [b"j"], [control.fileno()])
 
     def has_ended(self) -> bool:
-        """Whether it is gone; certain as soon as a process that it forked has ended of its end."""
+        """Whether it has ended; certain once a process that it forked has ended because of that."""
         probe = select.poll()
         probe.register(self._channel, 0)
         return bool(probe.poll(0))
@@ -118,76 +117,76 @@ class Zygote:
 
 
 @dataclass(slots=True)
-class _Place:
-    """A zygote that runs or is coming; how many jobs use it now and have used it; when the last one came."""
+class _Slot:
+    """A zygote that runs or is starting; how many jobs use it now and have used it; the number of the last job."""
 
-    coming: Future[Zygote]
+    starting: Future[Zygote]
     users: int = 0
     served: int = 0
-    last: int = 0
+    last_job: int = 0
 
 
 class Zygotes:
-    """Those of one sandbox by kind; `start` makes one. Safe to use from several threads."""
+    """The zygotes of one sandbox by kind; `start` starts one. Safe to use from several threads."""
 
-    def __init__(self, start: Callable[[Kind], Zygote]) -> None:
+    def __init__(self, start: Callable[[ZygoteKind], Zygote]) -> None:
         self._start = start
         self._lock = Lock()
-        self._places = OrderedDict[Kind, _Place]()
-        self._failures = Counter[Kind]()
+        self._slots = OrderedDict[ZygoteKind, _Slot]()
+        self._failures = Counter[ZygoteKind]()
         self._jobs = 0
-        # bubblewrap ends what it runs with the *thread* that started it: these threads stay until `close`.
+        # bubblewrap ends with the *thread* that started it: these threads live until `close`.
         self._starters = ThreadPoolExecutor(_MOST_AT_ONCE, thread_name_prefix="zygotes")
 
     @contextmanager
-    def lent(self, kind: Kind) -> Iterator[tuple[Kind, Zygote]]:
-        """A zygote for one job, and its kind: the one asked for, or `ANY`.
+    def borrowed(self, kind: ZygoteKind) -> Iterator[tuple[ZygoteKind, Zygote]]:
+        """A zygote for one job, and its kind: the requested one, or `ANY`.
 
-        Raises OSError where none can be had. A connection that breaks in the block is taken for the zygote's fault.
+        Raises OSError if there is none. A connection that breaks in the block counts as a failure of the zygote.
         """
-        kind, place = self._borrow(kind)
+        kind, slot = self._borrow(kind)
         try:
-            yield kind, self._arrived(kind, place)
+            yield kind, self._wait_started(kind, slot)
         except (ConnectionError, TimeoutError):
-            self._blame(kind, place)
+            self._record_failure(kind, slot)
             raise
         else:
             self._failures.pop(kind, None)
         finally:
-            self._give_back(kind, place)
+            self._return(kind, slot)
 
     def close(self) -> None:
         """End them all."""
         with self._lock:
-            places = list(self._places.values())
-            self._places.clear()
-        for place in places:
-            self._end(place)
+            slots = list(self._slots.values())
+            self._slots.clear()
+        for slot in slots:
+            self._end(slot)
         self._starters.shutdown()
 
-    def _borrow(self, kind: Kind) -> tuple[Kind, _Place]:
+    def _borrow(self, kind: ZygoteKind) -> tuple[ZygoteKind, _Slot]:
         with self._lock:
             self._jobs += 1
             if self._jobs % _JOBS_EACH == 0:
-                self._failures.clear()  # a disk may be empty again
+                self._failures.clear()  # try again: a disk may have space by now
             kind = kind if self._has_room_for(kind) else ANY
             if self._failures[kind] >= _MOST_FAILURES:
                 raise ConnectionResetError("no zygote starts here")
-            place = self._places.get(kind)
-            if place is None or place.served >= _JOBS_EACH:
+            slot = self._slots.get(kind)
+            if slot is None or slot.served >= _JOBS_EACH:
                 self._retire(kind)
-                place = self._places[kind] = _Place(self._starters.submit(self._started, kind))
-            place.users, place.served, place.last = place.users + 1, place.served + 1, self._jobs
-            self._places.move_to_end(kind)
-            return kind, place
+                slot = self._slots[kind] = _Slot(self._starters.submit(self._start_zygote, kind))
+            slot.users, slot.served, slot.last_job = slot.users + 1, slot.served + 1, self._jobs
+            self._slots.move_to_end(kind)
+            return kind, slot
 
-    def _arrived(self, kind: Kind, place: _Place) -> Zygote:
+    def _wait_started(self, kind: ZygoteKind, slot: _Slot) -> Zygote:
         try:
-            return place.coming.result()
+            return slot.starting.result()
         except OSError as error:
             raise ConnectionResetError(f"no zygote started for {kind.command}: {error}") from error
 
-    def _started(self, kind: Kind) -> Zygote:
+    def _start_zygote(self, kind: ZygoteKind) -> Zygote:
         zygote = self._start(kind)
         try:
             zygote.await_start()
@@ -196,36 +195,36 @@ class Zygotes:
             raise
         return zygote
 
-    def _has_room_for(self, kind: Kind) -> bool:
-        """Whether a kind has a zygote or may get one, for which one that is idle has to go where they are many."""
+    def _has_room_for(self, kind: ZygoteKind) -> bool:
+        """Whether a kind has a zygote or may get one; if there are too many, an idle one has to end for it."""
         if self._failures[kind] >= _MOST_FAILURES:
             return False
-        if kind in self._places or len(self._places) < _MOST_AT_ONCE:
+        if kind in self._slots or len(self._slots) < _MOST_AT_ONCE:
             return True
-        oldest, place = next(iter(self._places.items()))
-        is_idle = place.users == 0 and self._jobs - place.last >= _JOBS_IDLE
+        oldest, slot = next(iter(self._slots.items()))
+        is_idle = slot.users == 0 and self._jobs - slot.last_job >= _JOBS_IDLE
         if is_idle:
             self._retire(oldest)
         return is_idle
 
-    def _blame(self, kind: Kind, place: _Place) -> None:
+    def _record_failure(self, kind: ZygoteKind, slot: _Slot) -> None:
         with self._lock:
             self._failures[kind] += 1
-            if self._places.get(kind) is place:
-                del self._places[kind]
+            if self._slots.get(kind) is slot:
+                del self._slots[kind]
 
-    def _give_back(self, kind: Kind, place: _Place) -> None:
+    def _return(self, kind: ZygoteKind, slot: _Slot) -> None:
         with self._lock:
-            place.users -= 1
-            is_over = place.users == 0 and self._places.get(kind) is not place
-        if is_over:
-            self._end(place)
+            slot.users -= 1
+            is_unused = slot.users == 0 and self._slots.get(kind) is not slot
+        if is_unused:
+            self._end(slot)
 
-    def _retire(self, kind: Kind) -> None:
-        place = self._places.pop(kind, None)
-        if place is not None and place.users == 0:  # else the last user ends it
-            self._starters.submit(self._end, place)
+    def _retire(self, kind: ZygoteKind) -> None:
+        slot = self._slots.pop(kind, None)
+        if slot is not None and slot.users == 0:  # else the last user ends it
+            self._starters.submit(self._end, slot)
 
-    def _end(self, place: _Place) -> None:
+    def _end(self, slot: _Slot) -> None:
         with suppress(OSError):
-            place.coming.result().close()
+            slot.starting.result().close()

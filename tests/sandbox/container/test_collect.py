@@ -1,4 +1,4 @@
-"""What comes out of a container is believed only as far as the rules allow, whoever speaks."""
+"""What a container sends is accepted only as far as the rules allow, whoever sends it."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.sandbox.collect import Harvest
-from flyteplugins_codegen.sandbox.container.collect import take_handed
-from flyteplugins_codegen.sandbox.container.session import Frame, Hearing, Talk, TalkEndedError
+from flyteplugins_codegen.sandbox.collect import CollectedOutputs
+from flyteplugins_codegen.sandbox.container.collect import collect_sent
+from flyteplugins_codegen.sandbox.container.session import ContainerSession, Frame, FrameStream, SessionEndedError
 from flyteplugins_codegen.sandbox.contract import ALL, Everything, Job, Limits
 
 LIMITS = Limits()
@@ -38,27 +38,27 @@ def content(data: bytes) -> Frame:
 
 def take(
     folder: Path, *frames: Frame, outputs: tuple[str, ...] | Everything = ("x", "y"), limits: Limits = LIMITS
-) -> Harvest:
-    return take_handed(iter(frames), Job(command=("true",), outputs=outputs, limits=limits), folder)
+) -> CollectedOutputs:
+    return collect_sent(iter(frames), Job(command=("true",), outputs=outputs, limits=limits), folder)
 
 
-def test_files_and_folders_are_taken_as_they_are_handed_out(tmp_path):
-    harvest = take(
+def test_files_and_folders_are_collected_as_they_are_sent(tmp_path):
+    collected = take(
         tmp_path,
         *(listed(2), entry("a", 3), content(b"12"), content(b"3"), entry("d", mode=FOLDER), listed(2, "d")),
         *(entry("d/e", mode=FOLDER), entry("d/f", 1), content(b"4"), listed(1, "d/e"), entry("d/e/g")),
         outputs=ALL,
     )
-    assert harvest.outputs["a"].read_bytes(9) == b"123"
-    assert harvest.outputs["d"].files["f"].read_bytes() == b"4"
-    assert (set(harvest.outputs["d"].files), harvest.outputs["d"].size_bytes) == ({"f", "e/g"}, 1)
-    assert harvest.outputs["d"].folders == ("e",)
-    assert (harvest.refused, harvest.exceeded) == ({}, False)
+    assert collected.outputs["a"].read_bytes(9) == b"123"
+    assert collected.outputs["d"].files["f"].read_bytes() == b"4"
+    assert (set(collected.outputs["d"].files), collected.outputs["d"].size_bytes) == ({"f", "e/g"}, 1)
+    assert collected.outputs["d"].folders == ("e",)
+    assert (collected.refused, collected.exceeded) == ({}, False)
 
 
-def test_what_was_declared_and_not_handed_out_is_missing(tmp_path):
-    harvest = take(tmp_path, entry("y", 1), content(b"1"))
-    assert (set(harvest.outputs), harvest.missing) == ({"y"}, ("x",))
+def test_what_was_declared_and_not_sent_is_missing(tmp_path):
+    collected = take(tmp_path, entry("y", 1), content(b"1"))
+    assert (set(collected.outputs), collected.missing) == ({"y"}, ("x",))
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_what_was_declared_and_not_handed_out_is_missing(tmp_path):
         ([entry("x", mode=FOLDER), listed(1, "x"), entry("x/" + "n/" * 32 + "a")], "folders deep"),
     ],
 )
-def test_what_breaks_a_rule_is_refused_and_the_rest_is_taken(tmp_path, frames, reason):
-    harvest = take(tmp_path, *frames, entry("y", 1), content(b"1"))
-    assert reason in harvest.refused["x"]
-    assert set(harvest.outputs) == {"y"}
+def test_what_breaks_a_rule_is_refused_and_the_rest_is_collected(tmp_path, frames, reason):
+    collected = take(tmp_path, *frames, entry("y", 1), content(b"1"))
+    assert reason in collected.refused["x"]
+    assert set(collected.outputs) == {"y"}
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def test_what_breaks_a_rule_is_refused_and_the_rest_is_taken(tmp_path, frames, r
     ],
 )
 def test_what_is_too_much_exceeds_the_limit(tmp_path, frames, name):
-    harvest = take(tmp_path, *frames, limits=Limits(output_mib=2, output_files=100))
-    assert harvest.exceeded
-    assert set(harvest.refused) == {name}
+    collected = take(tmp_path, *frames, limits=Limits(output_mib=2, output_files=100))
+    assert collected.exceeded
+    assert set(collected.refused) == {name}
 
 
 def test_too_many_names_are_refused_altogether(tmp_path):
-    harvest = take(tmp_path, listed(101), outputs=ALL, limits=Limits(output_files=100))
-    assert (harvest.exceeded, set(harvest.refused)) == (True, {"/var/outputs"})
+    collected = take(tmp_path, listed(101), outputs=ALL, limits=Limits(output_files=100))
+    assert (collected.exceeded, set(collected.refused)) == (True, {"/var/outputs"})
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_too_many_names_are_refused_altogether(tmp_path):
     ],
     ids=str,
 )
-def test_what_is_no_account_of_a_folder_is_not_listened_to(tmp_path, frames):
-    with pytest.raises(TalkEndedError):
+def test_frames_that_do_not_describe_a_folder_end_the_session(tmp_path, frames):
+    with pytest.raises(SessionEndedError):
         take(tmp_path, *frames)
 
 
@@ -145,26 +145,26 @@ def test_whatever_is_said_nothing_is_written_elsewhere_and_no_more_than_is_allow
 ):
     folder = tmp_path_factory.mktemp("outputs")
     try:
-        harvest = take(folder, *frames, outputs=ALL if everything else ("x", "y"), limits=Limits(output_mib=1))
-    except TalkEndedError:
-        harvest = Harvest()
+        collected = take(folder, *frames, outputs=ALL if everything else ("x", "y"), limits=Limits(output_mib=1))
+    except SessionEndedError:
+        collected = CollectedOutputs()
     written = [path for path in folder.rglob("*") if path.is_file()]
     assert all(path.name.isdigit() for path in written)
     assert sum(path.stat().st_size for path in written) <= 1 << 20
-    for output in harvest.outputs.values():
+    for output in collected.outputs.values():
         assert all(folder in path.parents for path in output.files.values())
         assert all(part not in {"", ".."} for name in output.files for part in name.split("/"))
 
 
-# --- the talk itself --------------------------------------------------------------------------------------------------
+# --- the session itself -----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def talk(request) -> Iterator[Talk]:
+def frames(request) -> Iterator[FrameStream]:
     command = [sys.executable, "-c", f"import sys, time; {request.param}"]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, bufsize=0) as process:
-        with closing(Talk(process, b"opening")) as opened:
+        with closing(FrameStream(process, b"opening")) as opened:
             yield opened
         process.kill()
 
@@ -176,22 +176,24 @@ def within(seconds: float) -> float:
 ECHO = "told = sys.stdin.read(7); sys.stdout.write('O\\0\\0\\0\\7' + told); sys.stdout.flush(); time.sleep(60)"
 
 
-@pytest.mark.parametrize("talk", [ECHO], indirect=True)
-def test_a_container_hears_its_opening_and_is_heard(talk):
-    assert talk.next_frame(within(30)) == Frame(b"O", b"opening")
-    assert talk.next_frame(within(0.1)) is None
+@pytest.mark.parametrize("frames", [ECHO], indirect=True)
+def test_a_container_reads_its_opening_and_its_frames_are_read(frames):
+    assert frames.next_frame(within(30)) == Frame(b"O", b"opening")
+    assert frames.next_frame(within(0.1)) is None
 
 
-@pytest.mark.parametrize("talk", ["print('what is this?' * 99, flush=True); time.sleep(60)"], indirect=True)
-def test_what_is_no_message_ends_the_talk(talk):
-    with pytest.raises(TalkEndedError, match="no message"):
-        talk.next_frame(within(30))
+@pytest.mark.parametrize("frames", ["print('what is this?' * 99, flush=True); time.sleep(60)"], indirect=True)
+def test_what_is_no_frame_ends_the_session(frames):
+    with pytest.raises(SessionEndedError, match="no message"):
+        frames.next_frame(within(30))
 
 
-@pytest.mark.parametrize("talk", ["print('time=\"x\" level=warning', file=sys.stderr); sys.exit('why')"], indirect=True)
-def test_what_the_engine_said_last_is_told(talk):
-    with pytest.raises(TalkEndedError, match=r"ended: why$"):
-        talk.next_frame(within(30))
+@pytest.mark.parametrize(
+    "frames", ["print('time=\"x\" level=warning', file=sys.stderr); sys.exit('why')"], indirect=True
+)
+def test_the_error_names_the_last_message_of_the_engine(frames):
+    with pytest.raises(SessionEndedError, match=r"ended: why$"):
+        frames.next_frame(within(30))
 
 
 SAY = """
@@ -209,23 +211,25 @@ def telling(*frames: tuple[bytes, bytes]) -> str:
     return f"exec({SAY!r}); [say(*frame) for frame in {frames!r}]; sys.stdout.flush(); time.sleep(60)"
 
 
-@pytest.mark.parametrize("talk", [telling((b"O", b"12"), (b"E", b"3"), (b"O", b"4"), (b"D", report()))], indirect=True)
-def test_a_job_is_followed_to_its_end(talk):
-    hearing = Hearing(talk, Job(command=("true",), limits=Limits(wall_s=30)))
-    ending = hearing.wait_ended()
+@pytest.mark.parametrize(
+    "frames", [telling((b"O", b"12"), (b"E", b"3"), (b"O", b"4"), (b"D", report()))], indirect=True
+)
+def test_a_job_is_followed_to_its_end(frames):
+    session = ContainerSession(frames, Job(command=("true",), limits=Limits(wall_s=30)))
+    ending = session.wait_ended()
     assert (ending.wait_status, ending.cut_short, ending.cpu_s, ending.peak_memory_mib) == (0, None, 0.5, 1.0)
-    assert (hearing.stdout.kept, hearing.stdout.cut, hearing.stderr.kept, hearing.stderr.cut) == (b"124", 1, b"3", 2)
+    assert (session.stdout.kept, session.stdout.cut, session.stderr.kept, session.stderr.cut) == (b"124", 1, b"3", 2)
 
 
-@pytest.mark.parametrize("talk", [telling((b"O", b"x" * 3000), (b"D", report()))], indirect=True)
-def test_more_than_there_is_room_for_is_not_kept(talk):
-    hearing = Hearing(talk, Job(command=("true",), limits=Limits(wall_s=30, stream_kib=1)))
-    hearing.wait_ended()
-    assert len(hearing.stdout.kept) == 1024
+@pytest.mark.parametrize("frames", [telling((b"O", b"x" * 3000), (b"D", report()))], indirect=True)
+def test_more_than_there_is_room_for_is_not_kept(frames):
+    session = ContainerSession(frames, Job(command=("true",), limits=Limits(wall_s=30, stream_kib=1)))
+    session.wait_ended()
+    assert len(session.stdout.kept) == 1024
 
 
 @pytest.mark.parametrize(
-    "talk",
+    "frames",
     [
         telling((b"D", told))
         for told in (
@@ -235,12 +239,12 @@ def test_more_than_there_is_room_for_is_not_kept(talk):
     ],
     indirect=True,
 )
-def test_what_is_no_report_is_the_sandbox_s_failure(talk):
-    with pytest.raises(TalkEndedError):
-        Hearing(talk, Job(command=("true",), limits=Limits(wall_s=30))).wait_ended()
+def test_what_is_no_report_is_the_sandbox_s_failure(frames):
+    with pytest.raises(SessionEndedError):
+        ContainerSession(frames, Job(command=("true",), limits=Limits(wall_s=30))).wait_ended()
 
 
-@pytest.mark.parametrize("talk", [telling((b"X", b"")), telling((b"F", b"no memfd"))], indirect=True)
-def test_why_a_job_did_not_begin_is_told(talk):
-    with pytest.raises(TalkEndedError, match=r"'wanted' is not there|no memfd"):
-        Hearing(talk, Job(command=("wanted",))).wait_begun(30)
+@pytest.mark.parametrize("frames", [telling((b"X", b"")), telling((b"F", b"no memfd"))], indirect=True)
+def test_the_error_says_why_a_job_did_not_begin(frames):
+    with pytest.raises(SessionEndedError, match=r"'wanted' is not there|no memfd"):
+        ContainerSession(frames, Job(command=("wanted",))).wait_begun(30)

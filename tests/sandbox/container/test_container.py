@@ -1,4 +1,4 @@
-"""What is special to containers; what every sandbox does is in tests/contract."""
+"""Behaviour of containers only; tests/contract has what every sandbox does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from base_image import podman
 
 from flyteplugins_codegen.sandbox import Execution, Job, Limits, Sandbox, open_sandbox
 from flyteplugins_codegen.sandbox.container.engine import find_engines, find_image
-from flyteplugins_codegen.sandbox.container.options import Trial, try_image
+from flyteplugins_codegen.sandbox.container.probe import ProbedImage, probe_image
 
 NOWHERE = "localhost:1/none"
 SLEEP = """
@@ -34,9 +34,9 @@ def sandbox(container_image: str) -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def trial(container_image: str) -> Trial:
+def probed(container_image: str) -> ProbedImage:
     engine = next(find_engines())
-    return try_image(engine, find_image(engine, container_image, may_pull=False))
+    return probe_image(engine, find_image(engine, container_image, may_pull=False))
 
 
 def run(sandbox: Sandbox, code: str, **settings) -> Execution:
@@ -75,8 +75,8 @@ def test_the_limits_of_process_1_cannot_be_changed(sandbox, kind):
     assert b"PermissionError" in execution.stderr
 
 
-def test_a_job_that_uses_up_memory_behind_its_back_is_out_of_memory_though_process_1_is_killed(sandbox):
-    """Files belong to no process: where the job hides from the kernel's choice, process 1 is what is left to kill."""
+def test_a_job_that_uses_up_memory_is_out_of_memory_even_if_process_1_is_killed(sandbox):
+    """Files belong to no process: if the job hides from the kernel's choice, only process 1 is left to kill."""
     code = """
 open("/proc/self/oom_score_adj", "w").write("0")
 print("begun", flush=True)
@@ -118,7 +118,7 @@ def test_a_job_may_have_all_the_time_in_the_world(sandbox):
 
 @pytest.mark.parametrize("killed", ["the supervisor", "the engine's program", "both"])
 @pytest.mark.parametrize("noise", ["sleep 60", "yes"])
-def test_a_container_does_not_outlive_whoever_waits_for_it(container_image, killed, noise):
+def test_a_container_does_not_outlive_its_supervisor(container_image, killed, noise):
     command = [sys.executable, "-c", SLEEP, container_image, f"{noise}; sleep 60"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as supervisor:
         assert supervisor.stdout

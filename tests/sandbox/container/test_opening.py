@@ -24,7 +24,7 @@ from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox import ALL, Execution, Job, Limits, Sandbox, open_sandbox
 from flyteplugins_codegen.sandbox.container.backend import Container
 from flyteplugins_codegen.sandbox.container.engine import find_engines, find_image, image_name
-from flyteplugins_codegen.sandbox.container.options import Trial, try_image
+from flyteplugins_codegen.sandbox.container.probe import ProbedImage, probe_image
 from flyteplugins_codegen.sandbox.python_files import find_interpreter
 from flyteplugins_codegen.solution.script import ScriptJob, run_script
 
@@ -39,7 +39,7 @@ def share(sandbox: Sandbox) -> Execution:
 # --- the image --------------------------------------------------------------------------------------------------------
 
 
-def test_the_image_is_the_one_asked_for_else_the_configured_one_else_python_s_own(monkeypatch):
+def test_the_image_is_the_requested_one_else_the_configured_one_else_python_s_own(monkeypatch):
     monkeypatch.delenv("FLYTE_CODEGEN_IMAGE", raising=False)
     assert image_name(None, "3.12") == "python:3.12-slim"
     monkeypatch.setenv("FLYTE_CODEGEN_IMAGE", "configured")
@@ -85,7 +85,7 @@ def test_an_image_without_python_is_refused(image_without_python):
 
 
 def test_an_image_of_another_python_than_the_environment_s_is_refused(container_image, tmp_path):
-    """What it has installed is for that version, machine and C library."""
+    """The packages are for that version, machine and C library."""
     other = tmp_path / "python3.9"
     other.write_text("#!/bin/sh\necho 3.9 .cpython-39-x86_64-linux-musl.so\n")
     other.chmod(0o755)
@@ -97,7 +97,7 @@ def test_an_image_of_another_python_than_the_environment_s_is_refused(container_
         pass
 
 
-def test_an_image_s_name_may_move_on_without_a_word_to_open_sandboxes(container_image, image_without_python):
+def test_open_sandboxes_keep_their_image_when_its_name_moves_on(container_image, image_without_python):
     podman("tag", container_image, "localhost/codegen-test-moving:1")
     try:
         with open_sandbox("container", image="localhost/codegen-test-moving:1") as sandbox:
@@ -107,10 +107,10 @@ def test_an_image_s_name_may_move_on_without_a_word_to_open_sandboxes(container_
         podman("untag", "localhost/codegen-test-moving:1")
 
 
-def test_an_image_that_is_gone_is_the_sandbox_s_failure_in_the_engine_s_words(container_image):
+def test_a_removed_image_is_a_failure_of_the_sandbox_with_the_engine_s_message(container_image):
     engine = next(find_engines())
-    trial = try_image(engine, find_image(engine, container_image, may_pull=False))
-    gone = replace(trial, place=replace(trial.place, image="0" * 64))
+    probed = probe_image(engine, find_image(engine, container_image, may_pull=False))
+    gone = replace(probed, image=replace(probed.image, identity="0" * 64))
     with closing(Container(gone, ())) as sandbox:
         execution = share(sandbox)
     assert (execution.status, execution.exit_code, execution.stderr) == ("sandbox_error", None, b"")
@@ -132,7 +132,7 @@ def packages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def furnished(container_image: str, packages: Path, working: Trial) -> Iterator[Sandbox]:
+def furnished(container_image: str, packages: Path, working: ProbedImage) -> Iterator[Sandbox]:
     if working.suffix != EXTENSION_SUFFIXES[0]:
         pytest.skip(f"the image has Python {working.version}: run the tests with that one")
     python = os.path.realpath(sys.executable)
@@ -177,7 +177,7 @@ def test_packages_that_the_jobs_user_may_not_read_are_named_with_the_remedy(cont
         pass
 
 
-def test_inputs_are_found_whatever_they_are_called_and_however_closed_their_folders_are(container_image, tmp_path):
+def test_inputs_with_any_name_and_in_closed_folders_are_shown(container_image, tmp_path):
     closed = tmp_path / "closed, with a comma"
     (closed / "tree").mkdir(parents=True)
     (closed / "tree" / "c").write_text("c")
@@ -204,27 +204,27 @@ def make_program(folder: Path, name: str, script: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def working(container_image: str) -> Trial:
-    """A trial of podman with a runtime that works here."""
+def working(container_image: str) -> ProbedImage:
+    """The probe of podman with a runtime that works here."""
     engine = next(find_engines())
-    return try_image(engine, find_image(engine, container_image, may_pull=False))
+    return probe_image(engine, find_image(engine, container_image, may_pull=False))
 
 
-def test_where_podman_s_own_runtime_does_not_work_another_is_taken(container_image, working, tmp_path, monkeypatch):
-    runtime = working.place.engine.runtime or podman("info", "--format", "{{.Host.OCIRuntime.Name}}")
+def test_if_podman_s_own_runtime_does_not_work_another_is_used(container_image, working, tmp_path, monkeypatch):
+    runtime = working.image.engine.runtime or podman("info", "--format", "{{.Host.OCIRuntime.Name}}")
     script = f"""
 case "$1 $2" in "--runtime {runtime}") ;; run*|--runtime*) echo broken >&2; exit 126;; esac
-exec {working.place.engine.program} "$@"
+exec {working.image.engine.program} "$@"
 """
     make_program(tmp_path, "podman", script)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     engine = next(find_engines())
-    assert try_image(engine, find_image(engine, container_image, may_pull=False)).place.engine.runtime == runtime
+    assert probe_image(engine, find_image(engine, container_image, may_pull=False)).image.engine.runtime == runtime
 
 
-def test_an_engine_that_runs_nothing_is_named_with_what_it_says(container_image, working, tmp_path, monkeypatch):
+def test_an_engine_that_runs_nothing_is_named_with_its_message(container_image, working, tmp_path, monkeypatch):
     script = 'for a; do test "$a" != run || { echo no cgroups >&2; exit 125; }; done; exec podman.real "$@"'
-    make_program(tmp_path, "podman", script.replace("podman.real", working.place.engine.program))
+    make_program(tmp_path, "podman", script.replace("podman.real", working.image.engine.program))
     monkeypatch.setenv("PATH", f"{tmp_path}:{Path(sys.executable).parent}:/usr/sbin:/usr/bin:/sbin:/bin")
     with (
         pytest.raises(SandboxUnavailableError, match=r"podman cannot run a container here.*no cgroups"),
@@ -240,10 +240,10 @@ def test_without_an_engine_one_is_recommended(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def docker(working: Trial, tmp_path: Path) -> Iterator[Path]:
+def docker(working: ProbedImage, tmp_path: Path) -> Iterator[Path]:
     """A folder with nothing but a `docker`: its own program where it is installed, talking to podman's service."""
     folder, socket = tmp_path / "bin", f"unix://{tmp_path}/podman.sock"
-    command = " ".join(working.place.engine.command)
+    command = " ".join(working.image.engine.command)
     program = shutil.which("docker")
     if program is None:
         make_program(folder, "docker", f'exec {command} "$@"')
@@ -251,9 +251,9 @@ def docker(working: Trial, tmp_path: Path) -> Iterator[Path]:
         return
     make_program(folder, "docker", f'DOCKER_HOST={socket} exec {program} "$@"')
     settings = tmp_path / "containers.conf"
-    runtime = working.place.engine.runtime  # None where podman's own works
+    runtime = working.image.engine.runtime  # None where podman's own works
     settings.write_text(f'[engine]\nruntime = "{runtime}"\n' if runtime else "")
-    service = [working.place.engine.program, "system", "service", "--time=0", socket]
+    service = [working.image.engine.program, "system", "service", "--time=0", socket]
     with subprocess.Popen(service, env=os.environ | {"CONTAINERS_CONF": str(settings)}) as process:
         wait_for(tmp_path / "podman.sock")
         yield folder
@@ -267,7 +267,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.05)
 
 
-def test_docker_runs_jobs_where_there_is_no_podman(docker, container_image, monkeypatch):
+def test_docker_runs_jobs_without_podman(docker, container_image, monkeypatch):
     monkeypatch.setenv("PATH", str(docker))
     with open_sandbox("container", image=container_image) as sandbox:
         execution = share(sandbox)
@@ -277,7 +277,7 @@ def test_docker_runs_jobs_where_there_is_no_podman(docker, container_image, monk
 
 
 def test_images_that_bring_volumes_are_refused_with_docker(docker, container_image, monkeypatch, tmp_path):
-    """It would make a folder on this machine's disk for each, of no size."""
+    """Docker would make a folder of unlimited size on this machine's disk for each."""
     (tmp_path / "Containerfile").write_text(f"FROM {container_image}\nVOLUME /data\n")
     identity = podman("--runtime", "runc", "build", "--quiet", str(tmp_path))
     try:
@@ -301,7 +301,7 @@ cd / && exec setpriv --reuid {uid} --regid {uid} --clear-groups env --ignore-env
 
 
 @pytest.fixture
-def ordinary_podman(working: Trial) -> Iterator[Path]:
+def ordinary_podman(working: ProbedImage) -> Iterator[Path]:
     """A folder with a `podman` that runs as an ordinary user, with a storage of his own.
 
     Only root can be another one for a test; the machine's own list of users stays as it is.
@@ -318,7 +318,7 @@ def ordinary_podman(working: Trial) -> Iterator[Path]:
     (folder / "group").write_text(f"{Path('/etc/group').read_text()}tester:x:{UID}:\n")
     for name in ("subuid", "subgid"):
         (folder / name).write_text(f"tester:{SUBORDINATE_UIDS}\n")
-    program = working.place.engine.program
+    program = working.image.engine.program
     (folder / "as-user").write_text(AS_ORDINARY_USER.format(folder=folder, uid=UID, runtime=runtime, podman=program))
     make_program(folder / "bin", "podman", f'exec unshare --mount sh {folder}/as-user "$@"')
     yield folder / "bin"

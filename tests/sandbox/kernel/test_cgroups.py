@@ -1,4 +1,4 @@
-"""Control groups: real ones where this machine has them, and trees of files as on machines that it is not."""
+"""Control groups: real ones if this machine has them, and files laid out as on other machines."""
 
 from __future__ import annotations
 
@@ -8,19 +8,29 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from flyteplugins_codegen.sandbox import Limits
+from flyteplugins_codegen.sandbox.kernel import cgroups
 from flyteplugins_codegen.sandbox.kernel.cgroup_mounts import (
     Hierarchy,
     find_parent,
     parse_hierarchies,
     read_hierarchies,
 )
-from flyteplugins_codegen.sandbox.kernel.cgroups import Cgroup, CgroupRoots, Group, Lingering, Place, find_cgroups
+from flyteplugins_codegen.sandbox.kernel.cgroups import (
+    Cgroup,
+    CgroupRoots,
+    GroupParent,
+    HierarchyGroup,
+    Lingering,
+    find_cgroups,
+)
 from flyteplugins_codegen.sandbox.temporary import is_abandoned, owned_prefix
 
 PYTHON = [sys.executable, "-I", "-S", "-c"]
@@ -64,11 +74,11 @@ def is_running(pid: int) -> bool:
 
 
 def groups_left(roots: CgroupRoots, prefix: str) -> set[str]:
-    return {path.name for place in roots._places for path in place.folder.iterdir() if path.name.startswith(prefix)}
+    return {path.name for parent in roots._parents for path in parent.folder.iterdir() if path.name.startswith(prefix)}
 
 
 def assert_no_group_is_left(roots: CgroupRoots) -> None:
-    """Of no test of this process, once the kernel has let go of what was killed."""
+    """No test of this process leaves a group, once the kernel has removed the killed processes."""
 
     def are_gone() -> bool:
         roots.open(Limits()).close()
@@ -82,6 +92,14 @@ def assert_no_group_is_left(roots: CgroupRoots) -> None:
 
 def test_all_limits_hold_where_groups_can_be_made(roots):
     assert roots.layers == ("cgroup-memory", "cgroup-processes", "cgroup-cpu")
+
+
+def test_threads_that_look_for_groups_at_the_same_time_find_the_same(roots, monkeypatch):
+    monkeypatch.setattr(cgroups, "_find_cgroups", cache(cgroups._find_cgroups.__wrapped__))
+    with ThreadPoolExecutor(8) as pool:
+        found = [future.result() for future in [pool.submit(find_cgroups) for _ in range(8)]]
+    assert found[0].layers == roots.layers
+    assert all(one is found[0] for one in found)
 
 
 def test_a_process_that_needs_more_memory_is_killed_and_counted(group):
@@ -191,12 +209,12 @@ def test_groups_and_descriptors_do_not_pile_up(roots):
 
 
 def test_a_group_that_could_not_be_removed_in_time_goes_with_the_next_job(roots, monkeypatch):
-    monkeypatch.setattr("flyteplugins_codegen.sandbox.kernel.cgroups.Group.remove.__defaults__", (0.01,))
+    monkeypatch.setattr("flyteplugins_codegen.sandbox.kernel.cgroups.HierarchyGroup.remove.__defaults__", (0.01,))
     assert_no_group_is_left(roots)
     stuck = roots.open(Limits())
-    held = [path / "held" for place in roots._places for path in place.folder.glob(f"{owned_prefix('job')}*")]
+    held = [path / "held" for parent in roots._parents for path in parent.folder.glob(f"{owned_prefix('job')}*")]
     for inner in held:
-        inner.mkdir()  # keeps a group as a process does that the kernel has not let go of
+        inner.mkdir()  # keeps the group, as a process that still ends would
     stuck.close()
     assert groups_left(roots, owned_prefix("job"))
     for inner in held:
@@ -205,7 +223,7 @@ def test_a_group_that_could_not_be_removed_in_time_goes_with_the_next_job(roots,
 
 
 def test_a_process_enters_by_itself_or_is_added_after_a_wait(group):
-    """Which of both depends on the version; each puts it under the limits."""
+    """The version decides which of both; each puts the process under the limits."""
     with ExitStack() as stack:
         entries = group.entries(stack)
         code = f"[os.write(entry, b'0') for entry in {entries}]; b'x' * (100 << 20)"
@@ -239,6 +257,7 @@ def test_what_a_killed_supervisor_left_is_ended_and_removed_by_the_next(roots):
 import subprocess, sys
 from flyteplugins_codegen.sandbox.kernel.cgroups import find_cgroups
 from flyteplugins_codegen.sandbox import Limits
+from flyteplugins_codegen.sandbox.kernel import cgroups
 group = find_cgroups().open(Limits())
 left = subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL)
 group.add(left.pid)
@@ -248,15 +267,15 @@ sys.stdin.read()
     command = [sys.executable, "-c", code]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as supervisor:
         left = int(supervisor.stdout.readline())
-        find_cgroups.__wrapped__()
+        cgroups._find_cgroups.__wrapped__()
         assert is_running(left), "a living supervisor's jobs are its own"
         supervisor.kill()
-    find_cgroups.__wrapped__()
+    cgroups._find_cgroups.__wrapped__()
     wait_until(lambda: not is_running(left))
     assert not [name for name in groups_left(roots, "codegen-job-") if is_abandoned(name)]
 
 
-# --- whose is what ----------------------------------------------------------------------------------------------------
+# --- owners -----------------------------------------------------------------------------------------------------------
 
 
 def test_only_what_a_dead_process_of_this_namespace_owned_is_abandoned():
@@ -272,7 +291,7 @@ def test_only_what_a_dead_process_of_this_namespace_owned_is_abandoned():
     assert not is_abandoned("user.slice")
 
 
-# --- where they are ---------------------------------------------------------------------------------------------------
+# --- hierarchies ------------------------------------------------------------------------------------------------------
 
 V1 = """\
 32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct
@@ -297,14 +316,14 @@ V2_SCOPE = "/user.slice/user-1000.slice/user@1000.service/app.slice/terminal.sco
             ],
         ),
         (f"0::{V2_SCOPE}\n", V2, [(2, f"/sys/fs/cgroup{V2_SCOPE}", set())]),
-        # In a container: the host's path, of which the mount shows what is below the container's.
+        # In a container: the host's path; the mount shows what is below the container's group.
         (
             "4:memory:/docker/abc/in\n",
             "1 2 0:3 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n",
             [(1, "/sys/fs/cgroup/memory/in", {"memory"})],
         ),
         ("4:memory:/docker/abc\n", "1 2 0:3 /docker/abc /m\\040x rw - cgroup c rw,memory\n", [(1, "/m x", {"memory"})]),
-        # What is not shown: another container's, one that only begins alike, and one outside of our namespace.
+        # Not shown: another container's group, one that only begins alike, and one outside of our namespace.
         ("4:memory:/docker/abc\n", "1 2 0:3 /docker/x /m rw - cgroup c rw,memory\n", []),
         ("4:memory:/docker/abc\n", "1 2 0:3 /docker/ab /m rw - cgroup c rw,memory\n", []),
         ("0::/../other\n", V2, []),
@@ -322,7 +341,7 @@ def test_our_own_groups_are_found(groups, mounts, expected):
 
 
 def make_tree(root: Path, groups: dict[str, tuple[str, str, str]]) -> None:
-    """Files as the kernel shows them: of each group what it passes on, its processes and its memory limit."""
+    """Files as the kernel shows them: for each group its subtree control, its processes and its memory limit."""
     for name, (passed_on, processes, limit) in groups.items():
         (root / name).mkdir(exist_ok=True)
         texts = {"cgroup.subtree_control": passed_on, "cgroup.procs": processes, "memory.max": limit}
@@ -353,7 +372,9 @@ def test_without_a_group_that_passes_anything_on_there_is_no_parent(tmp_path):
 
 def test_a_group_that_is_not_ours_to_change_is_left_as_it_was(tmp_path):
     make_tree(tmp_path, {"": ("", "", "max"), "service": ("", str(os.getpid()), "max")})
-    assert find_parent(hierarchy(tmp_path, "service")) is None  # a new folder here is no group: nothing can be put in
+    assert (
+        find_parent(hierarchy(tmp_path, "service")) is None
+    )  # a new folder here is no group, so no process can be added
     assert not [path for path in (tmp_path / "service").iterdir() if path.is_dir()]
 
 
@@ -404,23 +425,29 @@ def test_alone_in_its_group_our_process_steps_aside_and_back_again(second):
 
 
 def test_a_real_group_of_version_2_counts_kills_and_goes(second):
-    group = Cgroup((Group(Place(2, second, second, frozenset({"cpu"})), f"{owned_prefix('test')}0"),), (), Lingering())
+    group = Cgroup(
+        (HierarchyGroup(GroupParent(2, second, second, frozenset({"cpu"})), f"{owned_prefix('test')}0"),),
+        (),
+        Lingering(),
+    )
     run_in(group, DAEMON)
     (daemon,) = members(group)
     assert 0 < group.cpu_s() < 10
     group.close()
     assert not is_running(daemon)
-    assert groups_left(CgroupRoots([Place(2, second, second, frozenset())]), owned_prefix("test")) == set()
+    assert groups_left(CgroupRoots([GroupParent(2, second, second, frozenset())]), owned_prefix("test")) == set()
 
 
 # --- version 2: what is written and read ------------------------------------------------------------------------------
 
 
-def make_group(folder: Path, **files: str) -> Group:
+def make_group(folder: Path, **files: str) -> HierarchyGroup:
     folder.mkdir()
     for name, text in files.items():
         (folder / name.replace("_", ".", 1)).write_text(text)
-    return Group(Place(2, folder.parent, folder.parent, frozenset({"memory", "pids", "cpu"})), folder.name, new=False)
+    return HierarchyGroup(
+        GroupParent(2, folder.parent, folder.parent, frozenset({"memory", "pids", "cpu"})), folder.name, new=False
+    )
 
 
 def test_a_group_of_version_2_bounds_memory_swap_and_processes_and_ends_as_one(tmp_path):

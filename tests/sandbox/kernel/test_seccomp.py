@@ -1,4 +1,4 @@
-"""The filter of system calls: run by an interpreter of its own for both machines, and by this machine's kernel."""
+"""The filter of system calls: simulated for both machines, and installed in this machine's kernel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ERRORS = {0x50000 | number: name for number, name in errno.errorcode.items()}
 
 
 def simulate(program: bytes, number: int, arguments: tuple[int, ...] = (), architecture: int = 0) -> str:
-    """What the kernel would do about one call, by the rules of classic BPF."""
+    """What the kernel would do with one call, by the rules of classic BPF."""
     values = [argument & (2**64 - 1) for argument in (*arguments, *[0] * (6 - len(arguments)))]
     data = struct.pack("=IIQ6Q", number & MASK, architecture, 0, *values)
     lines = list(struct.iter_unpack("=HBBI", program))
@@ -110,7 +110,7 @@ ARGUMENTS = [
     ("fchmodat", (AT_FDCWD, 0, 0o4755), "EPERM"),
     ("fchmodat", (AT_FDCWD, 0, 0o644), "allowed"),
     ("fchmodat2", (AT_FDCWD, 0, 0o2755, 0), "EPERM"),
-    ("openat", (AT_FDCWD, 0, O_RDWR, 0o6000), "allowed"),  # not created: the mode is nobody's
+    ("openat", (AT_FDCWD, 0, O_RDWR, 0o6000), "allowed"),  # without O_CREAT the mode is ignored
     ("openat", (AT_FDCWD, 0, O_CREAT, 0o644), "allowed"),
     ("openat", (AT_FDCWD, 0, O_CREAT | O_RDWR, 0o4755), "EPERM"),
     ("openat", (AT_FDCWD, 0, O_TMPFILE | O_RDWR, 0o2755), "EPERM"),
@@ -128,23 +128,25 @@ ONLY_X86_64 = [
 ]
 
 
-# --- what the program says --------------------------------------------------------------------------------------------
+# --- simulated --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_a_call_that_no_job_needs_is_refused_whatever_its_arguments(machine):
     for arguments in ((0,) * 6, (-1,) * 6):
-        told = {name: outcome(machine, name, *arguments) for name in NUMBERS[machine]}
-        assert {name for name in told if told[name] == "ENOSYS"} == ABSENT
-        assert {name for name in REFUSED if name in told} <= {name for name in told if told[name] == "EPERM"}
+        outcomes = {name: outcome(machine, name, *arguments) for name in NUMBERS[machine]}
+        assert {name for name in outcomes if outcomes[name] == "ENOSYS"} == ABSENT
+        assert {name for name in REFUSED if name in outcomes} <= {
+            name for name in outcomes if outcomes[name] == "EPERM"
+        }
 
 
 @pytest.mark.parametrize("machine", MACHINES)
 def test_memory_outside_of_processes_and_folders_can_be_kept_only_where_it_is_counted(machine):
     uncounted = seccomp_program(machine, memory_is_counted=False)
     for name, number in NUMBERS[machine].items():
-        told = simulate(uncounted, number, (-1,) * 6, ARCHITECTURES[machine])
-        assert told == ("ENOSYS" if name in KEEP_MEMORY else outcome(machine, name, *(-1,) * 6))
+        outcomes = simulate(uncounted, number, (-1,) * 6, ARCHITECTURES[machine])
+        assert outcomes == ("ENOSYS" if name in KEEP_MEMORY else outcome(machine, name, *(-1,) * 6))
     assert {outcome(machine, name) for name in KEEP_MEMORY} == {"allowed"}
 
 
@@ -162,10 +164,10 @@ def test_an_old_call_is_judged_by_its_arguments(name, arguments, expected):
 @pytest.mark.parametrize("machine", MACHINES)
 def test_every_other_call_is_allowed_and_what_is_newer_does_not_exist(machine):
     program = seccomp_program(machine)
-    told = {number: simulate(program, number, (0,) * 6, ARCHITECTURES[machine]) for number in range(2048)}
+    outcomes = {number: simulate(program, number, (0,) * 6, ARCHITECTURES[machine]) for number in range(2048)}
     known = set(NUMBERS[machine].values())
-    assert {number for number in told if told[number] == "allowed"} >= set(range(NEWEST + 1)) - known
-    assert {told[number] for number in told if number > NEWEST} == {"ENOSYS"}
+    assert {number for number in outcomes if outcomes[number] == "allowed"} >= set(range(NEWEST + 1)) - known
+    assert {outcomes[number] for number in outcomes if number > NEWEST} == {"ENOSYS"}
     assert {simulate(program, 1 << 30 | n, (), ARCHITECTURES[machine]) for n in (0, 41, 520, MASK)} == {"ENOSYS"}
 
 
@@ -189,7 +191,7 @@ def test_the_kernel_would_take_it(machine):
         assert position + 1 + furthest < len(lines) or code == 0x06
 
 
-# --- what this machine's kernel does with it --------------------------------------------------------------------------
+# --- installed in this machine's kernel ------------------------------------------------------------------------------
 
 APPLY = """
 import ctypes, errno, os, socket, struct, sys
@@ -220,7 +222,7 @@ def run_filtered(machine: str, code: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_kernel_refuses_by_number(machine):
-    """Each with arguments that are wrong for it, so that nothing happened were it not refused."""
+    """Each call has wrong arguments, so that nothing would happen if it were allowed."""
     numbers = {name: NUMBERS[machine][name] for name in (*REFUSED, *ABSENT) if name in NUMBERS[machine]}
     done = run_filtered(machine, f"print({{name: call(n, *[-1] * 6) for name, n in {numbers}.items()}})")
     assert done.stderr == ""

@@ -1,7 +1,7 @@
-"""Jobs in forked children of a zygote: nothing passes from one to the next, and all is as in a cold run.
+"""Jobs in forks of a zygote: nothing passes from one job to the next, and everything is as in a cold run.
 
-Every job of a map goes through one worker here, so that a job and the one after it share their zygote; that they do is
-shown by the one thing that they may share, the seed of string hashes.
+Each map here uses one worker, so that a job and the next one share their zygote; the seed of string hashes, the one
+thing that they may share, shows that they do.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from typing import Any
 import pytest
 from suites import RIGHT, environment_with, suite_job
 
-from flyteplugins_codegen.judging.suites.run import run_suites
+from flyteplugins_codegen.judging.suites.run import SUITE_MODULES, run_suites
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS
 from flyteplugins_codegen.sandbox import ALL, Execution, Job, Limits, Sandbox, bwrap_options, open_sandbox, opening
 from flyteplugins_codegen.sandbox.python_files import find_interpreter
 from flyteplugins_codegen.sandbox.warm import pool as warm_zygotes
-from flyteplugins_codegen.sandbox.warm.fork import SUITE_MODULES
 
 PRELUDE = "import os, sys, time, signal, pathlib, socket, subprocess\n"
 LIBC = """
@@ -56,12 +55,12 @@ def run_in_turn(sandbox: Sandbox, *jobs: Job) -> list[Execution]:
     return executions
 
 
-def as_told(execution: Execution) -> dict[str, Any]:
-    """What a job's result says, but for what is measured and for where its outputs were put."""
+def reported(execution: Execution) -> dict[str, Any]:
+    """The fields of a job's result, without what is measured and without the paths of its outputs."""
     fields = ("status", "exit_code", "signal", "stdout", "stderr", "stdout_cut", "stderr_cut", "message")
-    told = {name: getattr(execution, name) for name in fields}
+    values = {name: getattr(execution, name) for name in fields}
     outputs = {name: output.read_bytes(100) for name, output in execution.outputs.items() if not output.is_directory}
-    return {**told, "outputs": outputs, "missing": execution.missing_outputs, "refused": execution.refused_outputs}
+    return {**values, "outputs": outputs, "missing": execution.missing_outputs, "refused": execution.refused_outputs}
 
 
 # --- from one job to the next -----------------------------------------------------------------------------------------
@@ -325,7 +324,7 @@ def test_it_is_the_same_as_in_a_cold_run_when_a_program(sandbox, title):
     }
     a_job = job(SAME[title], **settings)
     cold, (warm,) = sandbox.run(a_job), run_in_turn(sandbox, a_job)
-    assert as_told(warm) == as_told(cold)
+    assert reported(warm) == reported(cold)
     assert set(warm.isolation) == {*cold.isolation, "warm"}
 
 
@@ -337,7 +336,7 @@ def test_it_is_the_same_without_control_groups_when_a_program(monkeypatch, title
     a_job = job(SAME[title], limits=LIMITS, outputs=ALL)
     with open_sandbox("bubblewrap") as opened:
         cold, (warm,) = opened.run(a_job), run_in_turn(opened, a_job)
-        assert as_told(warm) == as_told(cold)
+        assert reported(warm) == reported(cold)
     assert set(warm.isolation) == {*cold.isolation, "warm"}
     assert "rlimit-memory" in warm.isolation
 
@@ -345,7 +344,7 @@ def test_it_is_the_same_without_control_groups_when_a_program(monkeypatch, title
 def test_a_job_that_may_have_no_process_ends_as_in_a_cold_run(sandbox):
     a_job = job("print('there')", limits=Limits(processes=1))
     cold, (warm,) = sandbox.run(a_job), run_in_turn(sandbox, a_job)
-    assert as_told(warm) == as_told(cold)
+    assert reported(warm) == reported(cold)
     assert (warm.exit_code, warm.stdout) == (126, b"")
 
 
@@ -378,7 +377,7 @@ def test_every_command_is_the_same_as_in_a_cold_run(sandbox, tmp_path, title):
     broken.chmod(0o755)
     a_job = Job(command=COMMANDS[title], program=program, inputs={"broken": broken})
     cold, (warm,) = sandbox.run(a_job), sandbox.map([a_job])
-    assert as_told(warm) == as_told(cold)
+    assert reported(warm) == reported(cold)
 
 
 @pytest.mark.parametrize(
@@ -403,7 +402,7 @@ def test_variables_that_count_at_the_start_are_the_same_as_in_a_cold_run(sandbox
     a_job = job(code, env=env)
     cold, (warm,) = sandbox.run(a_job), sandbox.map([a_job])
     addresses = re.compile(rb"0x[0-9a-f]+")
-    told = [{**as_told(each), "stderr": addresses.sub(b"0x", each.stderr)} for each in (cold, warm)]
+    told = [{**reported(each), "stderr": addresses.sub(b"0x", each.stderr)} for each in (cold, warm)]
     assert told[1] == told[0]
 
 
@@ -490,12 +489,21 @@ def test_nothing_of_the_environment_runs_before_a_job_but_what_was_asked_for(tmp
     assert execution.stdout == b"2 2 2 1\n", execution
 
 
+def test_the_init_process_imports_nothing_of_the_job(sandbox):
+    """`os.wait4` imports `resource`, wherever it finds it: a job's own must neither run in process 1 nor break it."""
+    program = {"lib/resource.py": b"import os\nopen('/var/outputs/x', 'w').write(str(os.getpid()))\n"}
+    a_job = job("print('done')", program=program, env={"PYTHONPATH": "/app/lib"}, outputs=ALL)
+    (execution,) = run_in_turn(sandbox, a_job)
+    assert (execution.status, execution.exit_code, execution.stdout) == ("exited", 0, b"done\n")
+    assert execution.outputs == {}
+
+
 def test_the_environments_own_sitecustomize_runs_in_each_job(tmp_path):
     environment = environment_of(tmp_path, sitecustomize="import sys\nsys.customized = True\nprint('customized')\n")
     a_job = job("print(sys.customized, sys.modules['sitecustomize'].__file__)")
     with open_sandbox("bubblewrap", environment=environment) as opened:
         cold, (warm, _) = opened.run(a_job), run_in_turn(opened, a_job, a_job)
-    assert as_told(warm) == as_told(cold)
+    assert reported(warm) == reported(cold)
     assert b"customized\nTrue" in warm.stdout
 
 

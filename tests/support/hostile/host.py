@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from flyteplugins_codegen.sandbox.python_files import UNPRIVILEGED_UID
-from flyteplugins_codegen.sandbox.temporary import open_place
+from flyteplugins_codegen.sandbox.staging import UNPRIVILEGED_UID
+from flyteplugins_codegen.sandbox.temporary import temporary_root
 from hostile import attack
 
 _ARGUMENT = "CODEGEN-TEST-ARGUMENT"
@@ -65,7 +65,7 @@ def _look_at(path: Path) -> tuple[object, ...]:
 def open_host() -> Iterator[Host]:
     """Lay it all out, for as long as the block lasts."""
     with ExitStack() as stack:
-        folder = Path(tempfile.mkdtemp(prefix="hostile-", dir=open_place()))
+        folder = Path(tempfile.mkdtemp(prefix="hostile-", dir=temporary_root()))
         stack.callback(shutil.rmtree, folder)
         _fill(folder)
         secret = f"codegen-secret-{token_hex(8)}"
