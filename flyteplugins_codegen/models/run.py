@@ -125,7 +125,7 @@ class Cause(Value):
     is_certain: bool = False
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """The cause in one line: of a traceback the last, which says what was raised, else the first."""
         lines = self.message.strip().splitlines() or [""]
         line = lines[-1 if _TRACEBACK in lines else 0].strip()[:200]

@@ -248,7 +248,7 @@ def first_drafts(run: Run) -> int:
 def told_cause(attempt: Attempt) -> str:
     """What failed an attempt, in one line."""
     cause = attempt.report.causes[0] if attempt.report and attempt.report.causes else _NOTHING_RAN
-    return cause.told
+    return cause.summary
 
 
 _NOTHING_RAN = Cause(kind="nothing_ran", message="nothing ran: no sample, no example and no test could judge the code")

@@ -44,7 +44,7 @@ def test_every_mutant_of_real_code_parses_differs_and_keeps_its_lines(path, chan
     names = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     mutants = make_mutants(code, [" ;".join(names)], most=10_000)
     for mutant in chance.sample(mutants, min(len(mutants), 20)):
-        assert ast.dump(ast.parse(mutant.code)) != ast.dump(tree), mutant.told
+        assert ast.dump(ast.parse(mutant.code)) != ast.dump(tree), mutant.summary
         assert len(mutant.code.splitlines()) == len(code.splitlines())
         assert mutant.code.splitlines()[: mutant.line - 1] == code.splitlines()[: mutant.line - 1]
 
@@ -106,7 +106,7 @@ def test_the_boundary_of_a_guard_is_not_moved_though_its_sense_is_turned():
 def test_a_statement_of_several_lines_leaves_their_number():
     (mutant,) = mutants_of("def f(a):\n    a.append(\n        b,\n    )\n    return a\n")
     assert mutant.code == "def f(a):\n    pass\n\n\n    return a\n"
-    assert mutant.told == "line 2, f: without `a.append(b)`"
+    assert mutant.summary == "line 2, f: without `a.append(b)`"
 
 
 def test_lines_may_end_as_on_windows():

@@ -228,7 +228,7 @@ def test_a_report_in_which_nothing_ran_is_no_success():
     ],
 )
 def test_a_cause_is_told_in_one_line_by_what_was_raised(message, told):
-    assert Cause(kind="exception", subject="KeyError", message=message).told == told
+    assert Cause(kind="exception", subject="KeyError", message=message).summary == told
 
 
 def test_the_users_examples_come_before_everything_else_among_the_causes():
