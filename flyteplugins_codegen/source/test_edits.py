@@ -213,7 +213,7 @@ def _holds(claim: _Claim, value: Any) -> bool:
     return bool(claim.value == value) is (claim.kind == "equal")
 
 
-# --- assertions and `check` functions as cases -------------------------------------------------------------------------
+# --- assertions and `check` functions as cases ------------------------------------------------------------------------
 
 
 def assertion_cases(text: str) -> tuple[str, ...]:
