@@ -80,12 +80,12 @@ def test_the_parts_are_large_and_share_no_snippet() -> None:
 
 
 def test_every_pattern_speaks_somewhere() -> None:
-    marks = {mark for of_word in EVIDENCE.marks_of.values() for mark in of_word}
-    marks |= {mark for signed in EVIDENCE.signed.values() for _, mark in signed}
+    patterns = {pattern for of_word in EVIDENCE.patterns_by_word.values() for pattern in of_word}
+    patterns |= {pattern for listed in EVIDENCE.patterns_by_character.values() for _, pattern in listed}
     for _, text in all_snippets():
         for sample in samples_of(text):
-            marks -= EVIDENCE.marks_in(sample)
-    assert not [mark.pattern for mark in marks]
+            patterns -= EVIDENCE.patterns_in(sample)
+    assert not [pattern.regex for pattern in patterns]
 
 
 @pytest.mark.parametrize(
