@@ -253,12 +253,11 @@ class Disagreement(Value):
 
     def __str__(self) -> str:
         """The case, and a line for each answer."""
-        lines = [f"  {_attempts_text(answer.attempts)}: {answer.text}" for answer in self.answers]
+        lines = []
+        for answer in self.answers:
+            plural = "s" if len(answer.attempts) > 1 else ""
+            lines.append(f"  attempt{plural} {', '.join(map(str, answer.attempts))}: {answer.text}")
         return "\n".join([f"candidates differ on {self.case} ({self.input}):", *lines])
-
-
-def _attempts_text(numbers: tuple[int, ...]) -> str:
-    return f"attempt{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
 # --- attempts and the run ---------------------------------------------------------------------------------------------

@@ -329,8 +329,9 @@ class Settings(Value):
     def _accept_flytekit_secrets(cls, value: Any) -> Any:
         if not isinstance(value, list | tuple):
             return value
-        return [item if isinstance(item, dict | SecretReference) else _reference(item) for item in value]
-
-
-def _reference(secret: Any) -> dict[str, Any]:
-    return {"key": getattr(secret, "key", None), "group": getattr(secret, "group", None)}
+        return [
+            item
+            if isinstance(item, dict | SecretReference)
+            else {"key": getattr(item, "key", None), "group": getattr(item, "group", None)}
+            for item in value
+        ]

@@ -65,6 +65,7 @@ _COSMETIC_CALLS: Final = frozenset(
     {"print", "add_argument", "ArgumentParser", "warn", "debug", "info", "warning", "error", "exception", "exit"}
 )
 _EXCERPT_CHARS: Final = 60
+_LONGEST_LINE_BYTES: Final = 1 << 20
 _WITHOUT_EFFECT: Final = frozenset({"close", "flush", "mkdir", "makedirs", "basicConfig", "set_defaults"})
 
 
@@ -116,7 +117,7 @@ def _spread(changes: Sequence[tuple[str, Change]], most: int) -> list[tuple[str,
     for function, change in changes:
         groups[change.loops, function, change.kind].append((function, change))
     for group in groups.values():
-        group.sort(key=_rank)
+        group.sort(key=lambda entry: _digest(entry[1].span, entry[1].text))
     order = sorted(groups, key=lambda key: (key[0], _digest(key[1], key[2])))
     ending = _in_turn([groups[key] for key in order if not key[0]])
     looping = _in_turn([groups[key] for key in order if key[0]])
@@ -126,11 +127,6 @@ def _spread(changes: Sequence[tuple[str, Change]], most: int) -> list[tuple[str,
 def _in_turn(groups: Sequence[list[tuple[str, Change]]]) -> Iterator[tuple[str, Change]]:
     for number in range(max(map(len, groups), default=0)):
         yield from (group[number] for group in groups if number < len(group))
-
-
-def _rank(entry: tuple[str, Change]) -> bytes:
-    _, change = entry
-    return _digest(change.span, change.text)
 
 
 def _digest(*parts: object) -> bytes:
@@ -296,7 +292,8 @@ def _constant_changes(node: ast.Constant, context: _Context) -> Iterator[Change]
 def _without_statement(text: SourceText, node: ast.stmt, context: _Context) -> Iterator[Change]:
     if _is_dispensable(node):
         lines = (node.end_lineno or node.lineno) - node.lineno
-        if not (lines and ";" in text.at(_rest_of_line(node))):
+        last, end = node.end_lineno or node.lineno, node.end_col_offset or 0
+        if not (lines and ";" in text.at((last, end, last, _LONGEST_LINE_BYTES))):
             yield Change(
                 "deleted statement", _span(node), "pass" + "\n" * lines, f"without `{_excerpt(node)}`", context.loops
             )
@@ -312,11 +309,6 @@ def _is_dispensable(node: ast.stmt) -> bool:
         case ast.Expr(value=ast.Call(func=function) as call):
             return last_name(function) not in _WITHOUT_EFFECT and not _is_cosmetic(call)
     return False
-
-
-def _rest_of_line(node: ast.stmt) -> SourceSpan:
-    last, end = node.end_lineno or node.lineno, node.end_col_offset or 0
-    return last, end, last, 1 << 20
 
 
 def _span(node: ast.expr | ast.stmt) -> SourceSpan:

@@ -10,6 +10,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from math import prod
 from typing import Final, NamedTuple
 
@@ -39,7 +40,8 @@ def declared_tests(source: str) -> tuple[str, ...]:
     counts: dict[str, int] = {}
     for name, decorators in _tests_in(module.body, _module_marks(module.body)):
         counts[name] = min(prod(_cases(decorator, sizes) for decorator in decorators), _MAX_CASES)
-    return tuple(case for name, count in counts.items() for case in _numbered(name, count))
+    numbered = ([f"{name}[{index}]" for index in range(n)] if n > 1 else [name] for name, n in counts.items())
+    return tuple(chain.from_iterable(numbered))
 
 
 def _tests_in(body: Iterable[ast.stmt], marks: list[ast.expr]) -> Iterator[tuple[str, list[ast.expr]]]:
@@ -128,10 +130,6 @@ def _cases(decorator: ast.expr, sizes: Mapping[str, int]) -> int:
         return 1
     size = sizes.get(values[0].id) if isinstance(values[0], ast.Name) else _literal_size(values[0])
     return max(size or 1, 1)  # an empty list still makes one test, which pytest skips
-
-
-def _numbered(name: str, count: int) -> Iterator[str]:
-    return (f"{name}[{index}]" for index in range(count)) if count > 1 else iter((name,))
 
 
 # --- whether a test can fail ------------------------------------------------------------------------------------------

@@ -67,10 +67,12 @@ def extract_code(
         RequestError: `pattern` is not a regular expression, or has more than two groups; or see `content_str`.
     """
     content = content_str(text)
-    if pattern is None:
-        codes = _blocks_and_spans(content) if detect_single_line_code else _blocks(content)
-    else:
+    if pattern is not None:
         codes = list(_by_pattern(content, pattern, with_spans=detect_single_line_code))
+    elif detect_single_line_code:
+        codes = _blocks_and_spans(content)
+    else:
+        codes = [(block.language, block.code) for block in extract_blocks(content)]
     return codes or [("unknown", content)]
 
 
@@ -101,10 +103,6 @@ def _passages(lines: list[str]) -> list[Passage]:
     for find in (find_fenced, find_short_fenced, find_tagged, find_sections, find_diffs, find_loose):
         passages = passages or find(lines)
     return passages
-
-
-def _blocks(text: str) -> list[tuple[str, str]]:
-    return [(block.language, block.code) for block in extract_blocks(text)]
 
 
 def _blocks_and_spans(text: str) -> list[tuple[str, str]]:

@@ -41,8 +41,8 @@ _TABLES: Final = (patterns_scripts, patterns_web, patterns_compiled, patterns_da
 _WORDS: Final = tuple(chain.from_iterable(module.WORDS for module in _TABLES))
 _PATTERNS: Final = tuple(chain.from_iterable(module.PATTERNS for module in _TABLES))
 EVIDENCE: Final = gather_evidence(_WORDS, _PATTERNS)
-_LEAST: Final = 2.0
-_CLEAR: Final = 8.0
+_LEAST_SCORE: Final = 2.0
+_CLEAR_SCORE: Final = 8.0
 _CLEAR_LEAD: Final = 5.0
 _BASH_CHARS: Final = 4_000
 
@@ -89,7 +89,7 @@ _OUTPUT: Final = re.compile(
     r"={3,} |"
     r"==\d+== "
 )
-_SENTENCE: Final = 4.0
+_SENTENCE_WEIGHT: Final = 4.0
 _JSON_CHARS: Final = 10_000
 
 
@@ -124,24 +124,20 @@ def infer_lang(code: str) -> str:
         if is_clear:
             language = _with_extension(language, sample)
             break
-        language, is_clear = _judge(sample)
+        certain = _infer_certainly(sample) or infer_markup(sample.text)
+        language, is_clear = (certain, True) if certain else _best(_weigh(sample))
         if is_clear and language not in _EXTENDED_BY:
             break
     return "bash" if language == "sh" and needs_bash(code[:_BASH_CHARS]) else language
 
 
-def _judge(sample: CodeSample) -> tuple[str, bool]:
-    """The language of a sample, and whether it is so clear that more text would not change it."""
-    certain = _infer_certainly(sample) or infer_markup(sample.text)
-    return (certain, True) if certain else _best(_weigh(sample))
-
-
 def _best(scores: Scores) -> tuple[str, bool]:
+    """The language with the highest score, and whether it is so clear that more text would not change it."""
     best = min(scores, key=lambda language: (-scores[language], language), default=UNKNOWN)
     score = scores.get(best, 0.0)
-    if score < _LEAST:
+    if score < _LEAST_SCORE:
         return UNKNOWN, False
-    return best, score >= _CLEAR and _lead(scores) >= _CLEAR_LEAD
+    return best, score >= _CLEAR_SCORE and _lead(scores) >= _CLEAR_LEAD
 
 
 # --- certain signs ----------------------------------------------------------------------------------------------------
@@ -169,7 +165,7 @@ def _infer_session(sample: CodeSample) -> str:
         if prompt.match(sample.text):
             return language
     first = next((line for line in sample.lines if not line.lstrip().startswith("# ")), "")
-    return "sh" if is_prompt(first) and weigh_prose(first) < _SENTENCE else ""
+    return "sh" if is_prompt(first) and weigh_prose(first) < _SENTENCE_WEIGHT else ""
 
 
 def _is_bare_diff(lines: tuple[str, ...]) -> bool:

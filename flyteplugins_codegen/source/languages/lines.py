@@ -143,13 +143,10 @@ def _weigh_command(command: str) -> float:
         return _WEAK if name.rstrip(";") in ALONE else 0.0
     if name not in PROGRAMS and name not in PROGRAMS_OR_WORDS:
         return 0.0
-    if _CODE.match(rest) or _is_sentence(rest):
+    is_sentence = rest.partition(" ")[0] in _SENTENCE_WORDS and not _ARGUMENT.search(rest)
+    if is_sentence or _CODE.match(rest):
         return 0.0
     return _STRONG if name in PROGRAMS else _weigh_argued(name, rest)
-
-
-def _is_sentence(rest: str) -> bool:
-    return rest.partition(" ")[0] in _SENTENCE_WORDS and not _ARGUMENT.search(rest)
 
 
 def _weigh_argued(name: str, rest: str) -> float:
