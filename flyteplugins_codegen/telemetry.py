@@ -113,25 +113,25 @@ def _emit(event: StageEvent) -> None:
 @contextlib.contextmanager
 def show_progress(stream: TextIO | None = None) -> Iterator[None]:
     """Show progress on `stream`, by default stderr, while the body runs."""
-    logger = logging.getLogger(_LOGGER)
-    handler, level = ProgressHandler(stream or sys.stderr), logger.level
-    logger.addHandler(handler)
-    logger.setLevel(min(logger.getEffectiveLevel(), logging.INFO))
+    package_logger = logging.getLogger(_LOGGER)
+    handler, level = ProgressHandler(stream or sys.stderr), package_logger.level
+    package_logger.addHandler(handler)
+    package_logger.setLevel(min(package_logger.getEffectiveLevel(), logging.INFO))
     try:
         yield
     finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
+        package_logger.removeHandler(handler)
+        package_logger.setLevel(level)
         handler.close()
 
 
 def install_progress() -> None:
     """Show progress until the end of the process, for a module that `pyflyte run` loads. Repeated calls do nothing."""
-    logger = logging.getLogger(_LOGGER)
-    if any(isinstance(handler, ProgressHandler) for handler in logger.handlers):
+    package_logger = logging.getLogger(_LOGGER)
+    if any(isinstance(handler, ProgressHandler) for handler in package_logger.handlers):
         return
-    logger.addHandler(ProgressHandler(sys.stderr))
-    logger.setLevel(min(logger.getEffectiveLevel(), logging.INFO))
+    package_logger.addHandler(ProgressHandler(sys.stderr))
+    package_logger.setLevel(min(package_logger.getEffectiveLevel(), logging.INFO))
 
 
 class ProgressHandler(logging.Handler):
