@@ -1,40 +1,40 @@
-"""Every error of this package, one tree.
+"""All errors of this package, in one tree.
 
     CodegenError
     ├── RequestError            what the caller asked for cannot be done as asked; also a ValueError
-    │   ├── ArgumentTypeError   an argument is of another type than is asked for; also a TypeError
-    │   ├── InterfaceError      a name or a type among the inputs and outputs
-    │   ├── EncodingError       a function that has no name to write it by
-    │   ├── DecodingError       a text that names no function that may be read
-    │   ├── SampleError         a sample that is missing, empty or not what its name says
-    │   ├── DataError           data that break their schema or a constraint
-    │   └── SettingsError       a setting of the agent
-    ├── ModelError              talking to a model
+    │   ├── ArgumentTypeError   an argument has the wrong type; also a TypeError
+    │   ├── InterfaceError      a name or a type of an input or output is not allowed
+    │   ├── EncodingError       a function that cannot be written as text
+    │   ├── DecodingError       a text that names no function that may be loaded
+    │   ├── SampleError         a sample is missing, empty or not what its name says
+    │   ├── DataError           data violate their schema or a constraint
+    │   └── SettingsError       a setting of the agent is not allowed
+    ├── ModelError              a call of a model failed
     │   ├── UnknownModelError   no provider knows the name; also a ValueError
-    │   ├── MissingKeyError     the key's variable is not set
+    │   ├── MissingKeyError     the API key's variable is not set
     │   ├── ProviderError       the provider answered with an error, or not at all
     │   │   └── DeadlineError   no complete reply before the deadline; also a TimeoutError
-    │   ├── ReplyError          a reply came, and it cannot be used
+    │   ├── ReplyError          a reply came, but it cannot be used
     │   │   ├── TruncatedReplyError   it was cut off
     │   │   ├── RefusedReplyError     the model declined
-    │   │   └── InvalidReplyError     it does not hold what was asked for
-    │   ├── ReplayMissError     the recording holds no reply to this request
-    │   └── BudgetSpentError    the budget does not allow one call more
+    │   │   └── InvalidReplyError     it does not contain what was asked for
+    │   ├── ReplayMissError     the recording has no reply to this request
+    │   └── BudgetSpentError    the budget does not allow another call
     ├── EnvironmentBuildError   an environment could not be built
-    │   ├── PackageError        by fault of the candidate: an unknown, forbidden or conflicting package
-    │   ├── IndexUnavailableError     by fault of the machine: no index, no disk, no uv
-    │   └── ImageBuildError     a container image could not be built or pushed; not by fault of a package
+    │   ├── PackageError        the candidate's fault: an unknown, forbidden or conflicting package
+    │   ├── IndexUnavailableError     the machine's fault: no index, no disk space, no uv
+    │   └── ImageBuildError     a container image could not be built or pushed; no package is at fault
     ├── SandboxError            the sandbox itself failed; never the program's fault
-    │   ├── SandboxUnavailableError   this machine offers no isolation
-    │   └── MissingInterpreterError   the machine or the image has nothing that runs a language
-    ├── RemoteError             a Flyte control plane could not be reached, or refused
-    └── SolutionError           a solution did not do what it declares
-        ├── SolutionFailedError       it ended with an error, ran out of time or memory
+    │   ├── SandboxUnavailableError   this machine has no isolation
+    │   └── MissingInterpreterError   the machine or the image cannot run a language
+    ├── RemoteError             a Flyte control plane could not be reached, or refused the request
+    └── SolutionError           a solution does not do what it declares
+        ├── SolutionFailedError       it ended with an error, or ran out of time or memory
         ├── OutputError               an output is missing or not of its type
-        ├── NotSuccessfulError        the result is of a failed run, there is nothing to run
-        └── NotApprovedError          a new version waits for a human, or was refused
+        ├── NotSuccessfulError        the run failed, so there is no solution to run
+        └── NotApprovedError          a new version awaits a human's approval, or was refused
 
-Catch by layer: `except ModelError` covers every way in which a model can fail.
+Catch by layer: `except ModelError` covers every failure of a model.
 """
 
 from __future__ import annotations
@@ -51,37 +51,37 @@ class RequestError(CodegenError, ValueError):
 
 
 class ArgumentTypeError(RequestError, TypeError):
-    """An argument is of another type than is asked for."""
+    """An argument has the wrong type."""
 
 
 class InterfaceError(RequestError):
-    """A name or a type among the inputs and outputs is not possible."""
+    """A name or a type of an input or output is not allowed."""
 
 
 class EncodingError(RequestError):
-    """A function cannot be written as text, because no module holds it by name."""
+    """A function cannot be written as text, because no module has it under its name."""
 
 
 class DecodingError(RequestError):
-    """A text names no function that may be read, or its function failed where it was opened."""
+    """A text names no function that may be loaded, or loading it failed."""
 
 
 class SampleError(RequestError):
-    """A sample is missing, empty, or unreadable as what its name says."""
+    """A sample is missing, empty, or cannot be read as the format that its name says."""
 
 
 class DataError(RequestError):
-    """A file breaks its schema, or a sample a constraint; the message has column, check, count and first rows."""
+    """A file violates its schema, or a sample a constraint; the message has column, check, count and first rows."""
 
 
 class SettingsError(RequestError):
-    """A setting of the agent is not possible."""
+    """A setting of the agent is not allowed."""
 
 
 class ModelError(CodegenError):
-    """Talking to a model failed.
+    """A call of a model failed.
 
-    `calls` are the `ModelCall`s that brought a reply before it failed, so that what they cost is not lost.
+    `calls` are the `ModelCall`s that were answered before the failure, so that their cost is known.
     """
 
     calls: tuple[Any, ...] = ()
@@ -92,13 +92,13 @@ class UnknownModelError(ModelError, ValueError):
 
 
 class MissingKeyError(ModelError):
-    """The environment variable or secret that holds the provider's key is not set."""
+    """The environment variable or secret with the provider's API key is not set."""
 
 
 class ProviderError(ModelError):
     """The provider could not be reached, or answered with an error.
 
-    `status` is the HTTP status, or None when no answer came. `usage` is the `Usage` of replies that broke off.
+    `status` is the HTTP status, or None if no answer came. `usage` is the `Usage` of replies that broke off.
     """
 
     def __init__(self, message: str, status: int | None = None, usage: Any = None) -> None:
@@ -112,7 +112,7 @@ class DeadlineError(ProviderError, TimeoutError):
 
 
 class ReplyError(ModelError):
-    """A reply came, was paid for, and cannot be used."""
+    """A reply came and was paid for, but cannot be used."""
 
 
 class TruncatedReplyError(ReplyError):
@@ -124,15 +124,15 @@ class RefusedReplyError(ReplyError):
 
 
 class InvalidReplyError(ReplyError):
-    """The reply does not hold what was asked for, after one re-ask."""
+    """The reply does not contain what was asked for, even after one repeated request."""
 
 
 class ReplayMissError(ModelError):
-    """A recording holds no reply to this request."""
+    """The recording has no reply to this request."""
 
 
 class BudgetSpentError(ModelError):
-    """The budget does not allow one call more; nothing was sent. `spent` is the `Spending` by then."""
+    """The budget does not allow another call, and nothing was sent. `spent` is the `Spending` so far."""
 
     def __init__(self, message: str, spent: Any = None) -> None:
         super().__init__(message)
@@ -146,7 +146,7 @@ class EnvironmentBuildError(CodegenError):
 class PackageError(EnvironmentBuildError):
     """A package that the candidate asked for does not exist, is forbidden, or conflicts.
 
-    `package` is the name as the candidate wrote it, or "" when no single package is to blame.
+    `package` is the name as the candidate wrote it, or "" if no single package is at fault.
     """
 
     def __init__(self, message: str, package: str = "") -> None:
@@ -155,44 +155,44 @@ class PackageError(EnvironmentBuildError):
 
 
 class IndexUnavailableError(EnvironmentBuildError):
-    """The package index, the disk or uv failed; the candidate is not to blame."""
+    """The package index, the disk or uv failed; the candidate is not at fault."""
 
 
 class ImageBuildError(EnvironmentBuildError):
-    """A container image could not be built or pushed, and no package is to blame; the message ends with the log."""
+    """A container image could not be built or pushed, and no package is at fault; the message ends with the log."""
 
 
 class SandboxError(CodegenError):
-    """The sandbox itself failed. Never the fault of the program that ran in it."""
+    """The sandbox itself failed; never the fault of the program that ran in it."""
 
 
 class SandboxUnavailableError(SandboxError):
-    """This machine offers no isolation; the message names what to install."""
+    """This machine has no isolation; the message names what to install."""
 
 
 class MissingInterpreterError(SandboxError):
-    """The machine or the image has nothing that runs a language; the message names what to install."""
+    """The machine or the image cannot run a language; the message names what to install."""
 
 
 class RemoteError(CodegenError):
-    """A Flyte control plane could not be reached, or refused; the message has its words and the remedy."""
+    """A Flyte control plane could not be reached or refused the request; the message has its reason and the remedy."""
 
 
 class SolutionError(CodegenError):
-    """A solution did not do what it declares."""
+    """A solution does not do what it declares."""
 
 
 class SolutionFailedError(SolutionError):
-    """The script ended with an error, or ran out of time, memory or room for its output."""
+    """The script ended with an error, or exceeded its time, memory or output limit."""
 
 
 class OutputError(SolutionError):
-    """A declared output is missing, or is not of its type."""
+    """A declared output is missing, or does not have its type."""
 
 
 class NotSuccessfulError(SolutionError):
-    """The result is of a run that failed: there is no solution to run."""
+    """The run failed, so the result has no solution to run."""
 
 
 class NotApprovedError(SolutionError):
-    """A new version of a solution waits for a human's approval, or was refused; the old one stays."""
+    """A new version of a solution awaits a human's approval or was refused; the old one stays in use."""

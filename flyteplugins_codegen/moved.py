@@ -1,7 +1,7 @@
-"""Module paths of version 0.1.0 that still import: those that saved folders, documents and users' code hold.
+"""Module paths of version 0.1.0 that can still be imported, because saved folders and users' code contain them.
 
-A `task.py` of 0.1.0 imports `flyteplugins_codegen.flyte.sandbox_task`, and a serialised function holds the name of its
-module. Each old path is the module that has its names now, the same object under two names.
+A `task.py` of 0.1.0 imports `flyteplugins_codegen.flyte.sandbox_task`, for example, and a serialised function contains
+the name of its module. An old path imports the very module object that has its names now.
 """
 
 from __future__ import annotations
@@ -71,19 +71,19 @@ MOVED: Final = MappingProxyType(
         "toolkit.virtual_env": "autogen.virtual_env",
     }
 )
-"""The path of a module in 0.1.0 and its path now, both below the package."""
+"""The paths of modules in 0.1.0 and now, relative to the package."""
 
 _PACKAGE: Final = __name__.rpartition(".")[0]
 
 
 def moved_name(module: str) -> str:
-    """The full name that a module has now: of one in `MOVED` the new one, of any other its own."""
+    """The full name of a module now: the new name for a module in `MOVED`, the same name for any other."""
     package, _, path = module.partition(".")
     return f"{package}.{MOVED[path]}" if package == _PACKAGE and path in MOVED else module
 
 
 class _MovedModules(MetaPathFinder, Loader):
-    """Finds a module by its old path, after every other finder has failed to."""
+    """Finds a module by its old path, after all other finders have failed."""
 
     def find_spec(
         self,
@@ -95,19 +95,19 @@ class _MovedModules(MetaPathFinder, Loader):
         return ModuleSpec(fullname, self) if moved_name(fullname) != fullname else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        """The module under its new name."""
+        """Import the module by its new name and return it."""
         module = import_module(moved_name(spec.name))
         spec.loader_state = module.__spec__  # the import system is about to replace it
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Give the module back its own spec: it has been executed already."""
+        """Restore the module's own spec. The module has been executed already."""
         spec = module.__spec__
         assert spec is not None  # noqa: S101 - the import system has just set it
         module.__spec__ = spec.loader_state
 
 
 def install() -> None:
-    """Let the old paths import; once is enough."""
+    """Make the old paths importable. Repeated calls do nothing."""
     if not any(isinstance(finder, _MovedModules) for finder in sys.meta_path):
         sys.meta_path.append(_MovedModules())

@@ -1,8 +1,8 @@
-"""What is kept on disk between runs: entries named by their content's digest, written aside, then renamed.
+"""The store on disk for finished work, keyed by digests, and files that are written aside and then renamed.
 
-A process killed at any moment leaves either no entry or a whole one; two processes that write the same entry write the
-same bytes. Entries are JSON text with a checksum, so that a damaged one reads as absent. A disk that takes nothing, or
-gives back something else, is told once by a warning, and the run goes on without what it would have kept.
+A process that is killed at any moment leaves either no entry or a complete one; two processes that write the same entry
+write the same bytes. Entries are JSON text with a checksum, so that a damaged one counts as absent. If the disk cannot
+be written, or returns other bytes, one warning is logged and the run goes on without the entry.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 _log = logging.getLogger(__name__)
 _ASIDE: Final = ".codegen-aside-"
 _CHUNK_BYTES: Final = 1 << 20
-_TELL: ContextVar[Callable[[str, Path], object]] = ContextVar("tell_of_kept_entries")
+_ON_WRITE: ContextVar[Callable[[str, Path], object] | None] = ContextVar("on_write", default=None)
 
 
 def cache_dir() -> Path:
-    """The folder for everything kept between runs: `$FLYTE_CODEGEN_CACHE`, else the user's cache folder."""
-    chosen = os.environ.get("FLYTE_CODEGEN_CACHE")
-    if chosen:
-        return Path(chosen).absolute()
+    """The folder for everything that is kept between runs: `$FLYTE_CODEGEN_CACHE`, else the user's cache folder."""
+    configured = os.environ.get("FLYTE_CODEGEN_CACHE")
+    if configured:
+        return Path(configured).absolute()
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "flyteplugins_codegen"
 
@@ -55,10 +55,10 @@ def _canonical(value: Any) -> bytes:
 
 
 def write_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
-    """Write a file so that a reader sees the old bytes or all the new ones, whatever happens in between.
+    """Write a file so that a reader sees either the old bytes or all the new ones, whatever happens in between.
 
-    A new file has the permissions `mode` under the umask; one that is replaced keeps its own. A link stays, and the
-    file that it leads to is replaced. A device or a pipe takes the bytes. Raises OSError where the disk takes none.
+    A new file gets the permissions `mode` under the umask; a replaced file keeps its own. A link stays, and the file
+    that it points to is replaced. A device or a pipe is written directly. Raises OSError.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -84,11 +84,11 @@ def write_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
 def write_aside(
     folder: int, content: bytes | Path, *, mode: int = 0o666, replaced: os.stat_result | None = None
 ) -> str:
-    """Write content to a new file in an open folder and flush it to the disk; returns its name, which `is_aside` knows.
+    """Write content to a new file in an open folder and flush it to the disk. Returns its name, which `is_aside` knows.
 
-    The caller renames it to its final name or removes it. The file has the permissions `mode` under the umask, or those
-    of the file that it is to replace, and that one's owner where the process may set it. Where `mode` has execution
-    bits, whoever may read the replaced file may execute the new one. Raises OSError, and leaves nothing then.
+    The caller renames the file or removes it. It gets the permissions `mode` under the umask, or else those of the file
+    that it replaces, and that file's owner if the process may set it. If `mode` has execution bits, everyone who may
+    read the replaced file may execute the new one. Raises OSError, and then leaves no file.
     """
     name = f"{_ASIDE}{secrets.token_hex(8)}"
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=folder)
@@ -116,7 +116,7 @@ def _take_permissions(descriptor: int, replaced: os.stat_result, mode: int) -> N
 
 
 def is_aside(name: str) -> bool:
-    """Whether a file of this name is one that `write_aside` is writing."""
+    """Whether this is the name of a file that `write_aside` writes."""
     return name.startswith(_ASIDE)
 
 
@@ -127,21 +127,21 @@ class ContentStore:
         self.root = root or cache_dir()
 
     def path(self, kind: str, key: str) -> Path:
-        """Where the entry of this kind and key lies, whether it is there or not."""
+        """The path of the entry of this kind and key, whether it exists or not."""
         return self.root / kind / key[:2] / f"{key}.json"
 
     def get(self, kind: str, key: str, model: type[ModelT]) -> ModelT | None:
-        """The entry, or None where there is none, or it is of an older form, or damaged, which is told."""
+        """The entry; None if it is absent, of an older form, or damaged, which is logged."""
         path = self.path(kind, key)
         try:
             checksum, _, body = path.read_bytes().partition(b"\n")
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
-            _tell_damaged(path, str(error))
+            _warn_damaged(path, str(error))
             return None
         if hashlib.sha256(body).hexdigest().encode() != checksum:
-            _tell_damaged(path, "its checksum is of something else")
+            _warn_damaged(path, "its checksum is of something else")
             return None
         try:
             return model.model_validate_json(body)
@@ -149,44 +149,42 @@ class ContentStore:
             return None
 
     def put(self, kind: str, key: str, value: BaseModel) -> None:
-        """Keep the value. Raises OSError when the disk does not take it; nothing half-written stays."""
+        """Write the entry. Raises OSError if it cannot be written; nothing half-written is left."""
         body = value.model_dump_json().encode()
         entry = hashlib.sha256(body).hexdigest().encode() + b"\n" + body
-        write_file(self.path(kind, key), entry, mode=0o600)  # it may hold what was said to a model
+        write_file(self.path(kind, key), entry, mode=0o600)  # it may contain messages to a model
 
     def keep(self, kind: str, key: str, value: BaseModel) -> None:
-        """As `put`, but a disk that does not take the value is told by a warning: the work is done, and not lost."""
+        """As `put`, but log a warning if the entry cannot be written, so that the finished work is not lost."""
         try:
             self.put(kind, key, value)
         except OSError as error:
-            _tell_unkept(kind, self.root, error.strerror or type(error).__name__)
+            _warn_not_kept(kind, self.root, error.strerror or type(error).__name__)
         else:
-            _TELL.get(_tell_nobody)(kind, self.path(kind, key))
+            on_write = _ON_WRITE.get()
+            if on_write is not None:
+                on_write(kind, self.path(kind, key))
 
 
 @contextlib.contextmanager
-def watching_writes(tell: Callable[[str, Path], object]) -> Iterator[None]:
-    """Call `tell` with kind and file of every entry kept in here, by this thread and the tasks that it starts."""
-    token = _TELL.set(tell)
+def watching_writes(on_write: Callable[[str, Path], object]) -> Iterator[None]:
+    """Call `on_write` with kind and path of every entry that the body, or a task that it starts, keeps."""
+    token = _ON_WRITE.set(on_write)
     try:
         yield
     finally:
-        _TELL.reset(token)
-
-
-def _tell_nobody(_kind: str, _path: Path) -> None:
-    """Where nobody asked to be told."""
+        _ON_WRITE.reset(token)
 
 
 @functools.cache
-def _tell_damaged(path: Path, flaw: str) -> None:
-    """Tell it once; a cache that turns up damaged again and again has a disk to blame."""
+def _warn_damaged(path: Path, flaw: str) -> None:
+    """Log the damage of an entry once."""
     _log.warning("%s is damaged and made anew: %s; where this comes again, remove it and look at the disk", path, flaw)
 
 
 @functools.cache
-def _tell_unkept(kind: str, root: Path, flaw: str) -> None:
-    """Tell it once for a kind: a full disk takes none of its entries."""
+def _warn_not_kept(kind: str, root: Path, flaw: str) -> None:
+    """Log once for each kind that entries cannot be written, as on a full disk."""
     _log.warning(
         "%s could not be kept in %s: %s. The run goes on, and the next one makes them again, paid replies included; "
         "make room there, or set FLYTE_CODEGEN_CACHE to another folder",
@@ -199,13 +197,13 @@ def _tell_unkept(kind: str, root: Path, flaw: str) -> None:
 def remembered(
     store: ContentStore, kind: str, key: str, model: type[ModelT], compute: Callable[[], ModelT], *, reread: bool = True
 ) -> ModelT:
-    """The stored value, or the computed one, stored. `reread=False` computes anew and overwrites.
+    """The stored value, or else the computed one, which is stored. `reread=False` always computes and overwrites.
 
-    A disk that does not take the value is told and costs nothing but the next run's time.
+    If the value cannot be written, a warning is logged, and the next run computes it again.
     """
-    found = store.get(kind, key, model) if reread else None
-    if found is not None:
-        return found
+    stored = store.get(kind, key, model) if reread else None
+    if stored is not None:
+        return stored
     value = compute()
     store.keep(kind, key, value)
     return value

@@ -1,4 +1,4 @@
-"""One method, two ways to call it: `result = agent.generate(...)` and `result = await agent.generate.aio(...)`."""
+"""One method that can be called in two ways: `agent.generate(...)` and `await agent.generate.aio(...)`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 
 def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end from synchronous code, inside a running event loop (a notebook, a Flyte task) too."""
-    import asyncio  # with what it imports a fifth of what importing the package would take
+    """Run a coroutine from synchronous code to its end, even inside a running event loop (a notebook, a Flyte task)."""
+    import asyncio  # with its own imports it would take a fifth of the import time of the package
 
     if not _has_running_loop():
         return asyncio.run(coroutine)
@@ -33,17 +33,17 @@ def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
     def in_thread() -> None:
         try:
             outcome.append(asyncio.run(cancellable()))
-        except BaseException as error:  # noqa: BLE001 - carried over to the calling thread, and raised there
+        except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
             errors.append(error)
 
-    # The caller's context comes along: flytekit keeps its current execution in it.
+    # The thread gets the caller's context, in which flytekit keeps its current execution.
     context = contextvars.copy_context()
     thread = threading.Thread(target=context.run, args=(in_thread,), name="flyteplugins_codegen")
     thread.start()
     try:
         thread.join()
     except BaseException:
-        # Interrupted: whoever waits no longer must not go on paying for model calls.
+        # Interrupted: the coroutine must stop too, so that it does not go on paying for model calls.
         for stop in cancel:
             stop()
         raise
@@ -53,7 +53,7 @@ def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 async def in_daemon_thread(function: Callable[..., T], *arguments: Any) -> T:
-    """Run a blocking function without holding up the end of the event loop or of the process, as `to_thread` would."""
+    """Await a blocking function in a daemon thread. Unlike `to_thread` it never delays the end of loop or process."""
     import asyncio
 
     loop = asyncio.get_running_loop()
@@ -66,9 +66,9 @@ async def in_daemon_thread(function: Callable[..., T], *arguments: Any) -> T:
     def work() -> None:
         try:
             action = functools.partial(future.set_result, function(*arguments))
-        except BaseException as error:  # noqa: BLE001 - carried over to the waiting coroutine
+        except BaseException as error:  # noqa: BLE001 - raised again in the waiting coroutine
             action = functools.partial(future.set_exception, error)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed, and nothing waits for the result
             loop.call_soon_threadsafe(settle, action)
 
     context = contextvars.copy_context()
@@ -87,19 +87,19 @@ def _has_running_loop() -> bool:
 
 
 class BoundMethod(Generic[P, T]):
-    """A method of one object: called it blocks, and `.aio` is the coroutine function."""
+    """A method of one object: a call blocks, and `.aio` is the coroutine function."""
 
     def __init__(self, function: Callable[P, Coroutine[Any, Any, T]]) -> None:
         self.aio = function
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call, and wait for the result."""
+        """Call the method and wait for its result."""
         return run_blocking(self.aio(*args, **kwargs))
 
 
 class BothWays(Generic[S, P, T]):
-    """Decorates an `async def` method."""
+    """Decorates an `async def` method, so that it can be called with and without `.aio`."""
 
     def __init__(self, function: Callable[Concatenate[S, P], Coroutine[Any, Any, T]]) -> None:
         self.function = function
@@ -108,15 +108,15 @@ class BothWays(Generic[S, P, T]):
     def __get__(self, instance: S, owner: type[S]) -> BoundMethod[P, T]:
         function = self.function
         if instance is None:
-            # Looked up on the class, as documentation tools and pydantic do.
+            # Accessed on the class, as documentation tools and pydantic do.
             return BoundMethod(function)  # type: ignore[arg-type]  # unbound: the caller passes the object itself
         return BoundMethod(functools.partial(function, instance))
 
 
 class Threaded(Generic[P, T]):
-    """Decorates a function that blocks: called it does, and `.aio` awaits it in a thread of its own.
+    """Decorates a blocking function: a call blocks, and `.aio` awaits it in a thread of its own.
 
-    A coroutine that is cancelled waits no longer; the function runs on to its end.
+    If the coroutine is cancelled, the function still runs to its end.
     """
 
     def __init__(self, function: Callable[P, T]) -> None:
@@ -124,9 +124,9 @@ class Threaded(Generic[P, T]):
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call, and wait for the result."""
+        """Call the method and wait for its result."""
         return self._function(*args, **kwargs)
 
     async def aio(self, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Await the result, with the event loop free for others."""
+        """Await the result without blocking the event loop."""
         return await in_daemon_thread(functools.partial(self._function, *args, **kwargs))

@@ -1,9 +1,10 @@
-"""Progress of a run in the terminal: what runs now, what came of each stage, and what it has cost so far.
+"""Spans for tracing, log records of stages, and the progress of a run in the terminal.
 
     with show_progress():
         agent.generate(...)
 
-Draws the records of the package's own logger: on a terminal running stages tick, anywhere else each record is a line.
+`show_progress` draws the records of the package's logger: on a terminal it shows the running stages with their seconds,
+anywhere else it prints a line for each record.
 """
 
 from __future__ import annotations
@@ -22,30 +23,38 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-# Spans of stages and model calls, for whoever traces; nothing is imported for those who do not.
-
 AttributeValue = str | int | float | tuple[str, ...]
+Phase = Literal["started", "finished", "failed"]
+
+logger = logging.getLogger("flyteplugins_codegen.stages")
+
+_LOGGER = "flyteplugins_codegen"
+_NAME_WIDTH = 18
+# A finished stage may have found a failure; its detail says so.
+_OUTCOME_SIGNS = {"finished": ("•", "green"), "failed": ("✗", "red")}
 
 
-class Span:
-    """An open span, or none where nobody traces."""
+class TraceSpan:
+    """An open span of OpenTelemetry, or nothing if there is no tracing."""
 
     def __init__(self, span: Any = None) -> None:
         self._span = span
 
-    def tell(self, attributes: Mapping[str, AttributeValue]) -> None:
-        """Add attributes."""
+    def set_attributes(self, attributes: Mapping[str, AttributeValue]) -> None:
+        """Add attributes to the span."""
         if self._span is not None:
             self._span.set_attributes(dict(attributes))
 
 
 @contextlib.contextmanager
-def span(name: str, attributes: Mapping[str, AttributeValue] | None = None, *, is_call: bool = False) -> Iterator[Span]:
-    """A span around the body; an error that leaves it is told by its type alone, for its text may hold data."""
-    # Who traces has imported the API by now: without it there is nobody that spans could go to.
+def span(
+    name: str, attributes: Mapping[str, AttributeValue] | None = None, *, is_call: bool = False
+) -> Iterator[TraceSpan]:
+    """A span around the body. Of an error only the type is recorded, because its text may contain data."""
+    # A process that traces has imported the API by now; otherwise there is nothing to send spans to.
     trace = sys.modules.get("opentelemetry.trace")
     if trace is None:
-        yield Span()
+        yield TraceSpan()
         return
     kind = trace.SpanKind.CLIENT if is_call else trace.SpanKind.INTERNAL
     tracer = trace.get_tracer("flyteplugins_codegen")
@@ -54,23 +63,16 @@ def span(name: str, attributes: Mapping[str, AttributeValue] | None = None, *, i
     )
     with opened as inner:
         try:
-            yield Span(inner)
+            yield TraceSpan(inner)
         except BaseException as error:
             inner.set_attribute("error.type", type(error).__name__)
             inner.set_status(trace.StatusCode.ERROR)
             raise
 
 
-# Progress as log records: every stage says when it starts and how it ended.
-
-logger = logging.getLogger("flyteplugins_codegen.stages")
-
-Phase = Literal["started", "finished", "failed"]
-
-
 @dataclass(frozen=True)
 class StageEvent:
-    """`detail` is what a person wants to know of the outcome: "3 of 5 tests passed"."""
+    """The start or end of a stage. `detail` describes the outcome for people: "3 of 5 tests passed"."""
 
     stage: str
     phase: Phase
@@ -80,14 +82,14 @@ class StageEvent:
 
 @dataclass
 class StageNote:
-    """What a stage says of its outcome while it runs."""
+    """What a stage reports of its outcome while it runs."""
 
     detail: str = field(default="")
 
 
 @contextlib.contextmanager
 def stage(name: str) -> Iterator[StageNote]:
-    """Log the start and the end of a stage; the body sets the note's detail."""
+    """Log the start and the end of a stage. The body sets the note's `detail`."""
     _emit(StageEvent(name, "started"))
     note, began = StageNote(), time.perf_counter()
     try:
@@ -108,38 +110,32 @@ def _emit(event: StageEvent) -> None:
     logger.info("%s", text, extra={"codegen_event": event})
 
 
-_LOGGER = "flyteplugins_codegen"
-_NAME_WIDTH = 18
-# A stage that came to its end may have found a failure: its detail says so, not its mark.
-_MARKS = {"finished": ("•", "green"), "failed": ("✗", "red")}
-
-
 @contextlib.contextmanager
 def show_progress(stream: TextIO | None = None) -> Iterator[None]:
     """Show progress on `stream`, by default stderr, while the body runs."""
-    logger = logging.getLogger(_LOGGER)
-    handler, level = ProgressHandler(stream or sys.stderr), logger.level
-    logger.addHandler(handler)
-    logger.setLevel(min(logger.getEffectiveLevel(), logging.INFO))
+    package_logger = logging.getLogger(_LOGGER)
+    handler, level = ProgressHandler(stream or sys.stderr), package_logger.level
+    package_logger.addHandler(handler)
+    package_logger.setLevel(min(package_logger.getEffectiveLevel(), logging.INFO))
     try:
         yield
     finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
+        package_logger.removeHandler(handler)
+        package_logger.setLevel(level)
         handler.close()
 
 
 def install_progress() -> None:
-    """Show progress from here to the end of the process, once: for a module that `pyflyte run` loads."""
-    logger = logging.getLogger(_LOGGER)
-    if any(isinstance(handler, ProgressHandler) for handler in logger.handlers):
+    """Show progress until the end of the process, for a module that `pyflyte run` loads. Repeated calls do nothing."""
+    package_logger = logging.getLogger(_LOGGER)
+    if any(isinstance(handler, ProgressHandler) for handler in package_logger.handlers):
         return
-    logger.addHandler(ProgressHandler(sys.stderr))
-    logger.setLevel(min(logger.getEffectiveLevel(), logging.INFO))
+    package_logger.addHandler(ProgressHandler(sys.stderr))
+    package_logger.setLevel(min(package_logger.getEffectiveLevel(), logging.INFO))
 
 
 class ProgressHandler(logging.Handler):
-    """Draws stages as they start and end, and prints every other record of INFO and above as a line of its own."""
+    """Draws the start and end of stages, and prints every other record of INFO and above on a line of its own."""
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__(logging.INFO)
@@ -159,7 +155,7 @@ class ProgressHandler(logging.Handler):
             else:
                 self._running.end(event.stage)
                 self._console.print(_outcome(event), soft_wrap=True)
-        except Exception:  # noqa: BLE001 - a terminal that cannot draw must not stop the work; logging's own way
+        except Exception:  # noqa: BLE001 - a terminal that cannot draw must not stop the run; as logging's own handlers do
             self.handleError(record)
 
     def close(self) -> None:
@@ -169,7 +165,7 @@ class ProgressHandler(logging.Handler):
 
 
 class RunningStages:
-    """The stages that run now, redrawn ten times a second on a terminal. Nothing is drawn while none runs."""
+    """The stages that are running, redrawn ten times a second on a terminal while there are any."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -190,20 +186,20 @@ class RunningStages:
                 self._live.start(refresh=True)
 
     def end(self, stage: str) -> None:
-        """Show it no longer."""
+        """Stop showing the stage."""
         with self._lock:
             self._began.pop(stage, None)
-            live = None if self._began else self._taken_live()
-        # Outside the lock: stopping draws a last time, and so asks `_draw`.
+            live = None if self._began else self._take_live()
+        # Outside of the lock, because stopping calls `_draw` a last time.
         if live is not None:
             live.stop()
 
     def clear(self) -> None:
-        """Show nothing."""
+        """Stop showing all stages."""
         for stage in tuple(self._began):
             self.end(stage)
 
-    def _taken_live(self) -> Live | None:
+    def _take_live(self) -> Live | None:
         live, self._live = self._live, None
         return live
 
@@ -218,9 +214,9 @@ class RunningStages:
 def _outcome(event: StageEvent) -> Text:
     from rich.text import Text
 
-    mark, color = _MARKS[event.phase]
+    sign, color = _OUTCOME_SIGNS[event.phase]
     return Text.assemble(
-        (f"{mark} ", color),
+        (f"{sign} ", color),
         (f"{event.stage:<{_NAME_WIDTH}} ", "bold"),
         (f"{event.wall_s:7.2f} s  ", "dim"),
         event.detail,
@@ -231,6 +227,6 @@ def _plain_line(record: logging.LogRecord) -> Text:
     from rich.text import Text
 
     styles = {logging.WARNING: "yellow", logging.ERROR: "red"}
-    # What the model room says is detail of the stage that runs.
+    # Records of model calls are details of the running stage.
     style = "dim" if record.name.startswith(f"{_LOGGER}.llm") else ""
     return Text(f"  {record.getMessage()}", style=styles.get(record.levelno, style))

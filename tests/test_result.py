@@ -1,4 +1,4 @@
-"""What a person does with a result: run it, make a task of it, save and load it."""
+"""Using a result: running it, making a task of it, saving and loading it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def store(tmp_path):
     return ContentStore(tmp_path / "store")
 
 
-def test_what_was_put_is_found_again(store):
+def test_a_stored_value_is_read_back(store):
     store.put("kind", "ab12", Entry(text="é\u2028"))
     assert store.get("kind", "ab12", Entry) == Entry(text="é\u2028")
     assert store.get("kind", "ab13", Entry) is None
@@ -51,7 +51,7 @@ def test_a_value_is_computed_once_and_anew_on_demand(store):
     assert remembered(store, "kind", "k" * 8, Entry, compute).text == "2"
 
 
-def test_a_disk_that_takes_nothing_costs_a_warning_and_not_the_value(tmp_path, caplog):
+def test_a_disk_that_cannot_be_written_gives_a_warning_and_the_value_is_kept(tmp_path, caplog):
     (tmp_path / "file").touch()
     store = ContentStore(tmp_path / "file")
     assert remembered(store, "kind", "k" * 8, Entry, lambda: Entry(text="done")) == Entry(text="done")
@@ -122,13 +122,13 @@ def test_a_pipe_takes_the_bytes_and_stays_a_pipe(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_what_is_kept_between_runs_is_for_its_owner_alone(tmp_path):
+def test_entries_are_readable_by_their_owner_only(tmp_path):
     store = ContentStore(tmp_path)
     store.put("kind", "k" * 8, Entry(text="said to a model"))
     assert stat.S_IMODE(store.path("kind", "k" * 8).stat().st_mode) == 0o600
 
 
-def test_a_digest_tells_types_and_boundaries_apart():
+def test_digests_differ_by_types_and_boundaries():
     assert len({digest("ab", "c"), digest("a", "bc"), digest("abc"), digest(["ab", "c"]), digest(b"abc")}) == 5
     assert digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
     assert digest(Entry(text="x")) == digest({"text": "x"})

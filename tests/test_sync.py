@@ -51,7 +51,7 @@ def test_an_error_reaches_the_caller_from_inside_a_running_loop():
         asyncio.run(notebook_cell())
 
 
-def test_an_interrupt_inside_a_running_loop_cancels_what_was_begun(monkeypatch):
+def test_an_interrupt_inside_a_running_loop_cancels_the_coroutine(monkeypatch):
     ended = []
 
     async def spends():

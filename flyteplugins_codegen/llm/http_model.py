@@ -237,7 +237,7 @@ class HostedModel:
         """See `Model`."""
         with span(f"chat {self.endpoint.model_id}", _told_of(self.endpoint), is_call=True) as traced:
             reply = await self._complete(request)
-            traced.tell(_told_by(reply))
+            traced.set_attributes(_told_by(reply))
             return reply
 
     async def _complete(self, request: ModelRequest) -> ModelReply:

@@ -254,7 +254,7 @@ def describe_lineage(attempts: Sequence[Attempt], smallest: Collection[str] = ()
 
 def describe_learnt(attempts: Sequence[Attempt]) -> str:
     """What the author of a fresh solution is told: each failure once, and what was tried against it, newest last."""
-    lines = [f"- {attempt.cause.told}" for attempt in attempts if attempt.cause]
+    lines = [f"- {attempt.cause.summary}" for attempt in attempts if attempt.cause]
     repairs = (attempt for attempt in attempts if attempt.action == "repair" and not attempt.unusable)
     lines += [f"- Tried in vain: {_line(attempt.reason)}" for attempt in repairs]
     return _shortened("\n".join(dict.fromkeys(lines)), LEARNT_TOKENS * _CHARACTERS_A_TOKEN)
@@ -269,7 +269,7 @@ def _tried(attempts: Sequence[Attempt]) -> list[str]:
 def _what_came_of(repair: Attempt) -> str:
     if repair.unusable:
         return f"Nothing was changed: {_line(repair.unusable)}"
-    failed = _line(repair.cause.told) if repair.cause else "nothing that ran"
+    failed = _line(repair.cause.summary) if repair.cause else "nothing that ran"
     return f"The {repair.blame or 'solution'} was changed: {_line(repair.reason)} It then failed with {failed}"
 
 

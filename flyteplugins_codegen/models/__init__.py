@@ -1,1 +1,1 @@
-"""The values that flow between the rooms: frozen pydantic models; no file, network, clock or chance in here."""
+"""The values that flow between the rooms: frozen pydantic models, written as JSON."""

@@ -1,4 +1,4 @@
-"""The base of every value that flows between the rooms."""
+"""The base class of all values that flow between the rooms."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Value(BaseModel):
-    """A frozen value: change one by `model_copy(update=...)`, which validates nothing anew and copies nothing deep."""
+    """A frozen value. `model_copy(update=...)` gives a changed one, without validation and as a shallow copy."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")

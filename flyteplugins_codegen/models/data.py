@@ -1,4 +1,4 @@
-"""What the data looks like."""
+"""Data as values: profiles of samples, the drift between two profiles, and the schemas that tables must satisfy."""
 
 from __future__ import annotations
 
@@ -11,17 +11,38 @@ from flyteplugins_codegen.models.base import Value
 
 SampleFormat = Literal["csv", "parquet", "arrow", "orc", "json", "jsonl", "excel", "text", "binary"]
 PrivacyMode = Literal["masked", "rows", "profile"]
+DriftKind = Literal[
+    "column added",
+    "column removed",
+    "order of columns",
+    "type",
+    "nulls",
+    "range",
+    "categories",
+    "distribution",
+    "row count",
+    "format",
+]
+Severity = Literal["minor", "major"]
+ColumnType = Literal["any", "integer", "number", "boolean", "text", "time"]
+RuleKind = Literal["type", "range", "one_of", "none_of", "matches", "length", "not_null", "unique", "order"]
+ComparisonSign = Literal["<", "<=", ">", ">=", "==", "!="]
+ValidateMode = Literal["strict", "warn", "off"]
+Bound: TypeAlias = int | float | str
+
+
+# --- profiles ---------------------------------------------------------------------------------------------------------
 
 
 class TextProfile(Value):
     """The texts of one column. Lengths are in characters.
 
-    `shapes` are the commonest shapes with their counts: `A` stands for a capital, `a` for another letter, `9` for a
-    digit, any other character for itself; a run of more than four of a kind is written `a+`.
-    `kinds` says what the texts read as (`whole number`, `number`, `date`, `time stamp`, `true or false`, `text`), with
-    counts: more than one kind is a column of mixed types. `formats` are the date formats found, as `strptime` takes
-    them; `date_range` is the first and the last day (ISO 8601) by the commonest format, None where another fits as
-    well. `padded_count` texts begin or end with a blank, `empty_count` hold nothing or only blanks.
+    `shapes` are the most common shapes with their counts: `A` stands for a capital, `a` for another letter, `9` for a
+    digit, any other character for itself; more than four of a kind in a row are written `a+`.
+    `kinds` says what the texts can be read as (`whole number`, `number`, `date`, `time stamp`, `true or false`,
+    `text`), with counts; several kinds mean a column of mixed types. `formats` are the date formats in `strptime`'s
+    syntax; `date_range` is the first and the last day (ISO 8601) by the most common format, None if another format fits
+    as well. `padded_count` texts begin or end with a blank, `empty_count` are empty or blank.
     """
 
     shortest: int
@@ -36,7 +57,7 @@ class TextProfile(Value):
 
     @property
     def is_mixed(self) -> bool:
-        """Whether some texts read as numbers, dates or truth values, and some as something else."""
+        """Whether the texts are of several kinds, whole numbers with numbers and dates with time stamps aside."""
         kinds = {kind for kind, _ in self.kinds}
         return len(kinds) > 1 and not (kinds <= {"whole number", "number"} or kinds <= {"date", "time stamp"})
 
@@ -44,13 +65,13 @@ class TextProfile(Value):
 class ColumnProfile(Value):
     """One column over the whole sample. `arrow_type` is the name of its Arrow type.
 
-    `approximate` names the statistics here that are estimates; all others are exact, over every row.
-    `distinct_count` leaves nulls out; None for values that cannot be compared. `deviation` is the sample's standard
-    deviation (n - 1). `quartiles` are the values a quarter, half and three quarters up. `outlier_count` values lie more
-    than three times the distance of the quartiles outside of them. `time_zone` is that of a time stamp.
-    `pandas_dtype` is the pandas type that the file itself declares, `is_index` that pandas reads it as its index.
-    NaN counts as null; infinities are the texts `inf` and `-inf`, and nothing is averaged with them. Mean and deviation
-    of a sample too large for memory have ten digits: the others depend on which thread summed which rows.
+    `approximate` names the statistics that are estimates; all others are exact, over every row.
+    `distinct_count` excludes nulls and is None for values that cannot be compared. `deviation` is the sample standard
+    deviation (n - 1). `quartiles` are the 25 %, 50 % and 75 % quantiles. `outlier_count` values lie more than three
+    times the distance of the quartiles outside of them. `time_zone` is that of a time stamp.
+    `pandas_dtype` is the pandas type that the file declares, and `is_index` says that pandas reads it as the index.
+    NaN counts as null; infinities are the texts `inf` and `-inf` and are left out of averages. Mean and deviation of a
+    sample too large for memory are rounded to ten digits, because the rest depends on the order of summation.
     """
 
     name: str
@@ -74,13 +95,13 @@ class ColumnProfile(Value):
 
 
 class SampleProfile(Value):
-    """One sample. `row_count` counts the whole of it; `sample_rows` are chosen rows, the same ones at every run.
+    """One sample. `row_count` counts all its rows; `sample_rows` are selected rows, the same ones in every run.
 
-    `skipped_row_count` rows were not as long as the header, and are in no other number here. `compression` is that of
-    the file, `part_count` the number of files of a folder. `candidate_keys` are columns, or pairs of them, that tell
-    every row from all others. `mirrors` are pairs of columns of which each value of one goes with one value of the
-    other. `duplicate_row_count` rows repeat an earlier one. `approximate` names the statistics of this level that are
-    estimates. `line_shapes` are those of a text's lines.
+    `skipped_row_count` rows were not as long as the header; no other number includes them. `compression` is that of the
+    file, `part_count` the number of files in a folder. `candidate_keys` are columns, or pairs of columns, whose values
+    identify every row. `mirrors` are pairs of columns whose values correspond one to one. `duplicate_row_count` rows
+    repeat an earlier one. `approximate` names the statistics of the sample that are estimates. `line_shapes` are the
+    shapes of a text file's lines.
     """
 
     name: str
@@ -103,7 +124,7 @@ class SampleProfile(Value):
 
 
 class ForeignKey(Value):
-    """`column` of sample `sample` may refer to `key_column` of sample `key_sample`: all values seen of it are there."""
+    """`column` of `sample` may refer to `key_column` of `key_sample`, which contains all its values."""
 
     sample: str
     column: str
@@ -112,9 +133,9 @@ class ForeignKey(Value):
 
 
 class MaskingReport(Value):
-    """What of one sample's shown values was replaced: the kinds by column, with how many values of each.
+    """The values of one sample that were replaced before a model saw them: for each column, the count of each kind.
 
-    A value outside of any column, in a text's excerpt, counts for the column "".
+    The column "" is for values in the excerpt of a text file.
     """
 
     mode: PrivacyMode = "masked"
@@ -122,7 +143,7 @@ class MaskingReport(Value):
 
 
 class DataContext(Value):
-    """The profiles of all samples and the text that a prompt shows of them; `digest` tells it by its content."""
+    """The profiles of all samples and their text in a prompt; `digest` identifies the content."""
 
     samples: dict[str, SampleProfile] = Field(default_factory=dict)
     foreign_keys: tuple[ForeignKey, ...] = ()
@@ -131,27 +152,13 @@ class DataContext(Value):
     digest: str = ""
 
 
-# How two profiles of the same sample differ.
-
-DriftKind = Literal[
-    "column added",
-    "column removed",
-    "order of columns",
-    "type",
-    "nulls",
-    "range",
-    "categories",
-    "distribution",
-    "row count",
-    "format",
-]
-Severity = Literal["minor", "major"]
+# --- drift ------------------------------------------------------------------------------------------------------------
 
 
 class Drift(Value):
-    """One difference. `major` is what is likely to break a solution or to change what it finds out.
+    """One difference between two profiles of a sample. A `major` one may break a solution or change its results.
 
-    `old` and `new` are what the two profiles say; `psi` is the population stability index, for a distribution.
+    `old` and `new` are the values in the two profiles; `psi` is the population stability index of a distribution.
     """
 
     kind: DriftKind
@@ -163,7 +170,7 @@ class Drift(Value):
 
     @property
     def text(self) -> str:
-        """One line: what, where, from what to what."""
+        """The difference on one line: kind, column, old and new."""
         where = f" {self.column!r}" if self.column else ""
         change = f": {self.old} -> {self.new}" if self.old and self.new else f": {self.old or self.new}"
         index = f" (PSI {self.psi:.2f})" if self.psi is not None else ""
@@ -171,19 +178,19 @@ class Drift(Value):
 
 
 class DriftReport(Value):
-    """All differences, the major ones first."""
+    """All differences between two profiles of a sample, the major ones first."""
 
     sample: str
     drifts: tuple[Drift, ...] = ()
 
     @property
     def has_drifted(self) -> bool:
-        """Whether anything major changed."""
+        """Whether there is a major difference."""
         return any(drift.severity == "major" for drift in self.drifts)
 
     @property
     def text(self) -> str:
-        """A line for each difference, below one that sums them up."""
+        """A summary line, then a line for each difference."""
         major = sum(drift.severity == "major" for drift in self.drifts)
         lines = [f"- {drift.severity}: {drift.text}" for drift in self.drifts]
         return "\n".join([f"{self.sample}: {major} major and {len(self.drifts) - major} minor differences", *lines])
@@ -192,24 +199,18 @@ class DriftReport(Value):
         return self.text
 
 
-# What must be true of a table, as plain data: it can be shown, kept, sent, and checked where nothing is installed.
-
-ColumnType = Literal["any", "integer", "number", "boolean", "text", "time"]
-RuleKind = Literal["type", "range", "one_of", "none_of", "matches", "length", "not_null", "unique", "order"]
-Comparison = Literal["<", "<=", ">", ">=", "==", "!="]
-ValidateMode = Literal["strict", "warn", "off"]
-Bound: TypeAlias = int | float | str
+# --- schemas and constraints ------------------------------------------------------------------------------------------
 
 
 class Rule(Value):
-    """One condition on the cells of a column; a null satisfies every one but `not_null`.
+    """One condition on the cells of a column. A null satisfies all conditions except `not_null`.
 
-    - `type`: every cell reads as `type`.
-    - `range`: from `minimum` to `maximum`, either of them open (None) or excluded; a text is a date or time, ISO 8601.
-      `length` has the same fields, of a text's characters.
+    - `type`: every cell can be read as `type`.
+    - `range`: from `minimum` to `maximum`, either of them open (None) or excluded; a str is an ISO 8601 date or time.
+      `length` uses the same fields for the number of characters.
     - `one_of`, `none_of`: the texts in `values`; numbers are compared as numbers.
     - `matches`: the whole text matches the regular expression `pattern`.
-    - `order`: `column` stands in `comparison` to `other_column` in every row that has both.
+    - `order`: `column` `comparison` `other_column` holds in every row that has both.
     """
 
     column: str
@@ -221,7 +222,7 @@ class Rule(Value):
     excludes_maximum: bool = False
     values: tuple[str, ...] = ()
     pattern: str = ""
-    comparison: Comparison = "=="
+    comparison: ComparisonSign = "=="
     other_column: str = ""
 
     @property
@@ -231,9 +232,9 @@ class Rule(Value):
 
 
 class ColumnSchema(Value):
-    """One column. `pandas_dtype` is Python source of the type that pandas reads it as; None where that is not certain.
+    """One column. `pandas_dtype` is Python source for the type that pandas reads it as, None if that is uncertain.
 
-    A column that `is_required` must be there; other columns than those of a schema may be there too.
+    A column that `is_required` must exist. Columns that are not in the schema are allowed.
     """
 
     name: str
@@ -245,13 +246,13 @@ class ColumnSchema(Value):
 
 
 class TableSchema(Value):
-    """What must be true of a file, whatever its format: `rules` come on top of what its columns say."""
+    """What must hold for a file of any format: its columns, and further `rules`."""
 
     columns: tuple[ColumnSchema, ...] = ()
     rules: tuple[Rule, ...] = ()
 
     def for_validator(self) -> dict[str, Any]:
-        """The schema as `sandbox.validator` reads it: JSON, with every rule's words."""
+        """The schema in the JSON form that `portable.validator` reads, every rule with its text."""
         rules = [{**rule.model_dump(mode="json"), "text": rule.text} for rule in self.rules]
         return {"columns": [column.model_dump(mode="json") for column in self.columns], "rules": rules}
 
@@ -264,10 +265,10 @@ class TableSchema(Value):
 
 
 class AppliedConstraint(Value):
-    """What became of one constraint in words.
+    """A constraint in words, with the rules that it was translated to.
 
-    `table` is the sample or output that its `rules` hold for, `read_by` who understood it; without rules, `reason`
-    says why it is not applied. It is told to the model all the same.
+    `table` is the sample or output that the `rules` apply to, `read_by` what translated it. If there are no rules,
+    `reason` says why; the constraint is still in the model's prompt.
     """
 
     text: str
@@ -281,16 +282,15 @@ def _range(rule: Rule) -> str:
     low, high = rule.minimum, rule.maximum
     if low is not None and high is not None:
         closed = not (rule.excludes_minimum or rule.excludes_maximum)
-        return f"between {low} and {high}" + ("" if closed else f"{_excluded(rule)}")
+        return f"between {low} and {high}" + ("" if closed else _excluded(rule))
     if low is not None:
         return f"{'more than' if rule.excludes_minimum else 'at least'} {low}"
     return f"{'less than' if rule.excludes_maximum else 'at most'} {high}"
 
 
 def _excluded(rule: Rule) -> str:
-    ends = [
-        end for end, is_out in ((rule.minimum, rule.excludes_minimum), (rule.maximum, rule.excludes_maximum)) if is_out
-    ]
+    bounds = ((rule.minimum, rule.excludes_minimum), (rule.maximum, rule.excludes_maximum))
+    ends = [end for end, is_excluded in bounds if is_excluded]
     return f", {' and '.join(map(str, ends))} excluded"
 
 

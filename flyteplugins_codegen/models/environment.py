@@ -1,4 +1,4 @@
-"""What a solution needs installed, resolved to exact distributions."""
+"""The environment of a solution: its resolved distributions, and where they are installed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from flyteplugins_codegen.models.base import Value
 
 
 class EnvironmentLock(Value):
-    """A resolved environment: `requirements` is pip's format, every line pinned and with hashes.
+    """A resolved environment. `requirements` is in pip's format, every line pinned and with hashes.
 
-    `digest` names the content (pins, Python version, platform): the same set always has the same one.
+    `digest` identifies the content (pins, Python version, platform): equal environments have equal digests.
     """
 
     packages: tuple[str, ...] = ()
@@ -20,9 +20,9 @@ class EnvironmentLock(Value):
 
 
 class InstalledEnvironment(Value):
-    """An environment on this machine: an interpreter, and the folders of packages that it may import from, read-only.
+    """An environment on this machine: an interpreter, and the read-only folders of packages that it may import from.
 
-    `python` and `site_packages` are absolute paths; an empty `site_packages` is the standard library alone.
+    `python` and `site_packages` are absolute paths. Without `site_packages` there is only the standard library.
     """
 
     python: str

@@ -1,4 +1,4 @@
-"""A refresh as it stands: a solution held against fresh data, and what came of it."""
+"""A refresh: a solution checked against new data, and replaced if it no longer fits them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Decision = Literal["kept", "replaced"]
 class RefreshRules(Value):
     """What the user allows.
 
-    `drift` is the drift that is no reason to change anything: by `minor` a major one is, by `any` only a failure.
-    `tolerated` are drifts that never matter, each a kind (`range`), a column, or both (`range temp_max`).
-    `allowed_difference` is the share by which outputs of the old and the new solution may differ, 0 to 1.
+    `drift` is the drift that is tolerated: with `minor` a major one is a reason to change the solution, with `any` only
+    a failure is. `tolerated` are drifts to ignore, each a kind (`range`), a column, or both (`range temp_max`).
+    `allowed_difference` is how much outputs of the old and the new solution may differ, from 0 to 1.
     """
 
     drift: ToleratedDrift = "minor"
@@ -33,7 +33,7 @@ class RefreshRules(Value):
 
 
 class Earlier(Value):
-    """A solution as it was made: the code, its environment, and what it was made from."""
+    """The existing solution: the code, its environment, and what it was generated from."""
 
     candidate: Candidate
     environment: EnvironmentLock
@@ -45,10 +45,10 @@ class Earlier(Value):
 
 
 class Examination(Value):
-    """What fresh data are like, and how the solution does on them.
+    """The drift of the new data, and the solution's results on them.
 
-    `broken` is what the data break of the user's own schemas and constraints, `flaws` what of the inferred schemas.
-    `notes` say what could not be looked at.
+    `broken` are violations of the user's own schemas and constraints, `flaws` those of inferred schemas. `notes` say
+    what could not be examined.
     """
 
     drifts: tuple[DriftReport, ...] = ()
@@ -59,7 +59,7 @@ class Examination(Value):
 
 
 class Renewal(Value):
-    """What asking a model came to. `has_new_code` is False where the old code was found right as it is."""
+    """The outcome of asking a model for a new version. `has_new_code` is False if the old code proved right."""
 
     is_success: bool
     reason: str
@@ -70,7 +70,7 @@ class Renewal(Value):
 
 
 class OutputDifference(Value):
-    """How far one output of the old and the new solution differ on the same data, from 0, the same, to 1."""
+    """How much one output of the old and the new solution differs on the same data, from 0 (equal) to 1."""
 
     data: str
     output: str
@@ -79,19 +79,19 @@ class OutputDifference(Value):
 
 
 class Comparison(Value):
-    """Old and new solution side by side. `notes` say what could not be compared, and why."""
+    """The outputs of the old and the new solution compared. `notes` say what could not be compared, and why."""
 
     differences: tuple[OutputDifference, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
     def largest(self) -> float | None:
-        """The largest difference, None where nothing could be compared."""
-        return max((each.difference for each in self.differences), default=None)
+        """The largest difference, None if nothing could be compared."""
+        return max((output.difference for output in self.differences), default=None)
 
 
 class Refresh(Value):
-    """A refresh as far as it has come. `is_approved` is a human's word, None while none was asked."""
+    """The state of a refresh. `is_approved` is a human's decision, None if nobody has been asked."""
 
     rules: RefreshRules
     examination: Examination
@@ -101,7 +101,7 @@ class Refresh(Value):
 
 
 class RefreshOutcome(Value):
-    """What a refresh came to: the solution that stands now, by its id or folder, and why."""
+    """The result of a refresh: the solution that is valid now, by its id or folder, and why."""
 
     decision: Decision
     reason: str

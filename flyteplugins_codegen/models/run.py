@@ -1,4 +1,4 @@
-"""A run as it stands: everything that the loop decides by, and nothing else."""
+"""The state of a run: what happened to each candidate, how candidates compare, and everything the loop decides by."""
 
 from __future__ import annotations
 
@@ -13,85 +13,10 @@ from flyteplugins_codegen.models.job import Candidate, Request
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Message, ModelCall, ToolResult
 
-# Where an agent stands between two of its turns.
-
-SOLUTION_FILE = "solution.py"
-TESTS_FILE = "test_solution.py"
-
-
-class AgentSession(Value):
-    """The conversation as it goes on, the files, and what they need installed: values, nothing on any disk.
-
-    `pending` are the results of the turn that submitted a candidate; that of `submit` is empty until it is judged.
-    `tested` is the last candidate of which the agent saw everything pass. `silent_turns` in a row called no tool.
-    `has_declined`: its last reply was a refusal, after which nothing is asked any more.
-    """
-
-    messages: tuple[Message, ...] = ()
-    pending: tuple[ToolResult, ...] = ()
-    files: dict[str, str] = Field(default_factory=dict)
-    packages: tuple[str, ...] = ()
-    tested: Candidate | None = None
-    turns: int = 0
-    silent_turns: int = 0
-    has_declined: bool = False
-
-
-# How candidates stand to each other: who does the same, and an input on which they differ.
-
-
-class Group(Value):
-    """Attempts, by number, that left the same outputs and passed the same generated tests.
-
-    `passed` and `failed` are the names of these tests. `score` is higher the more candidates agree and the more tests
-    they pass (see `stages.candidates.grouping`).
-    """
-
-    attempts: tuple[int, ...]
-    passed: tuple[str, ...] = ()
-    failed: tuple[str, ...] = ()
-    score: float
-
-    @property
-    def passes_all(self) -> bool:
-        """Whether no generated test speaks against it."""
-        return not self.failed
-
-
-class Answer(Value):
-    """What some of the candidates make of an input, shortened to be read."""
-
-    attempts: tuple[int, ...]
-    text: str
-
-
-class Disagreement(Value):
-    """An input on which candidates differ that pass everything the user gave, and what each group makes of it.
-
-    `case` is `samples`, `example 1`, or the name of a generated test; `input` says what the input is.
-    """
-
-    case: str
-    input: str
-    answers: tuple[Answer, ...]
-
-    def __str__(self) -> str:
-        """Where they differ, and a line for each answer."""
-        lines = [f"  {_told_attempts(answer.attempts)}: {answer.text}" for answer in self.answers]
-        return "\n".join([f"candidates differ on {self.case} ({self.input}):", *lines])
-
-
-def _told_attempts(numbers: tuple[int, ...]) -> str:
-    return f"attempt{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
-
-
-# What happened when a candidate ran: facts first, then the verdict drawn from them.
-
 Outcome = Literal["passed", "failed", "error", "skipped", "missing"]
 SuiteOrigin = Literal["user", "generated"]
 JudgedBy = Literal["values", "suite"]
-"""How a verdict was reached: by plain values compared outside of the judged process, or by what a suite reported."""
-SAMPLES_CASE = "samples"
+"""How a verdict was reached: by comparing plain values outside of the candidate's process, or by a suite's report."""
 CauseKind = Literal[
     "syntax_error",
     "missing_module",
@@ -111,12 +36,31 @@ CauseKind = Literal[
     "not_by_values",
     "data_drift",
 ]
+ActionName = Literal[
+    "earlier_version",
+    "first_draft",
+    "fresh_draft",
+    "add_packages",
+    "add_system_packages",
+    "drop_tests",
+    "strengthen_tests",
+    "repair",
+    "agent",
+]
+Blame = Literal["solution", "tests", "environment"]
+SOLUTION_FILE = "solution.py"
+TESTS_FILE = "test_solution.py"
+SAMPLES_CASE = "samples"
+_TRACEBACK = "Traceback (most recent call last):"
+
+
+# --- what happened when a candidate ran -------------------------------------------------------------------------------
 
 
 class Cause(Value):
-    """Why a candidate failed. `subject` names the module, package, output, example or test that it is about.
+    """Why a candidate failed. `subject` is the name of the module, package, output, example or test concerned.
 
-    `not_by_values` says of the check, not of the candidate, that it needs more than plain data: judge it by a suite.
+    `not_by_values` is about the check, not the candidate: it needs more than plain data and must be run as a suite.
     """
 
     kind: CauseKind
@@ -125,22 +69,19 @@ class Cause(Value):
     is_certain: bool = False
 
     @property
-    def told(self) -> str:
-        """The cause in one line: of a traceback the last, which says what was raised, else the first."""
+    def summary(self) -> str:
+        """The cause on one line: the last line of a traceback, which names the exception, or else the first line."""
         lines = self.message.strip().splitlines() or [""]
         line = lines[-1 if _TRACEBACK in lines else 0].strip()[:200]
-        # Most messages name what they are about themselves.
+        # Most messages contain the subject.
         about = f" ({self.subject})" if self.subject and self.subject not in line else ""
         return f"{self.kind.replace('_', ' ')}{about}: {line}"
-
-
-_TRACEBACK = "Traceback (most recent call last):"
 
 
 class ScriptRun(Value):
     """One run of the script: on the samples (`case=SAMPLES_CASE`) or on an example (`case="example 1"`).
 
-    `variables` are those of its functions when it ended by an exception, a line for each function.
+    `variables` are the local variables of its functions when it raised an exception, a line for each function.
     """
 
     case: str
@@ -157,14 +98,14 @@ class ScriptRun(Value):
 
     @property
     def passed(self) -> bool:
-        """Whether it ended well with every output there, of its type, and as expected."""
+        """Whether it ended without error and every output exists, has its type and is as expected."""
         return self.cause is None
 
 
 class TestOutcome(Value):
     """One test. `message` is the assertion or exception, `traceback` its lines in the solution and the test.
 
-    `variables` are those of the solution's functions when it failed, a line for each function.
+    `variables` are the local variables of the solution's functions when it failed, a line for each function.
     """
 
     __test__ = False
@@ -178,7 +119,7 @@ class TestOutcome(Value):
 
 
 class SuiteReport(Value):
-    """One pytest run. `expected` are the tests that the source declares; what did not report is `missing`."""
+    """One pytest run. `expected` are the tests that the source declares; those without a report are `missing`."""
 
     origin: SuiteOrigin
     judged_by: JudgedBy = "suite"
@@ -197,7 +138,7 @@ class SuiteReport(Value):
 
 
 class ValuesReport(Value):
-    """One judgement by values: a case for each assert, pair or `check`, in order; one that never ran is `missing`.
+    """One judgement by values: a case for each assert, pair or `check`, in order; those that never ran are `missing`.
 
     `output` is what the solution and the checks printed.
     """
@@ -212,14 +153,14 @@ class ValuesReport(Value):
 
     @property
     def passed(self) -> bool:
-        """Whether every case ran and passed, the candidate having been asked."""
+        """Whether every case ran and passed, and the candidate was really called."""
         return self.cause is None
 
 
 class TestReport(Value):
     """Everything that ran for one candidate.
 
-    `drift_cause` says that the data have changed since it was made: whatever passes, it is to be looked at again.
+    `drift_cause` says that the data have changed since the candidate was made: it needs a review even if it passes.
     """
 
     __test__ = False
@@ -231,22 +172,22 @@ class TestReport(Value):
 
     @property
     def isolation(self) -> tuple[str, ...]:
-        """What kept the code from the host in every single run; `("none",)` where nothing did, empty if none ran."""
-        ran: list[ScriptRun | SuiteReport] = [*self.runs, *self.suites]
-        held = [run.isolation for run in ran if run.isolation]
-        common = set(held[0]).intersection(*held) if held else set()
-        return tuple(layer for layer in held[0] if layer in common) if held else ()
+        """The layers of isolation that every run had; `("none",)` if there were none, empty if nothing ran."""
+        reports: list[ScriptRun | SuiteReport] = [*self.runs, *self.suites]
+        layers = [report.isolation for report in reports if report.isolation]
+        common = set(layers[0]).intersection(*layers) if layers else set()
+        return tuple(layer for layer in layers[0] if layer in common) if layers else ()
 
     @property
     def causes(self) -> tuple[Cause, ...]:
         """Every cause of failure, in order of authority: examples, the user's tests, the samples, generated tests."""
-        found = [self.build_cause]
-        found += [run.cause for run in self.runs if run.case != SAMPLES_CASE]
-        found += [suite.cause for suite in self.suites if suite.origin == "user"]
-        found += [run.cause for run in self.runs if run.case == SAMPLES_CASE]
-        found += [suite.cause for suite in self.suites if suite.origin == "generated"]
-        found.append(self.drift_cause)
-        return tuple(cause for cause in found if cause is not None)
+        causes = [self.build_cause]
+        causes += [run.cause for run in self.runs if run.case != SAMPLES_CASE]
+        causes += [suite.cause for suite in self.suites if suite.origin == "user"]
+        causes += [run.cause for run in self.runs if run.case == SAMPLES_CASE]
+        causes += [suite.cause for suite in self.suites if suite.origin == "generated"]
+        causes.append(self.drift_cause)
+        return tuple(cause for cause in causes if cause is not None)
 
     @property
     def passed(self) -> bool:
@@ -254,15 +195,12 @@ class TestReport(Value):
         return bool(self.runs or self.suites) and not self.causes
 
 
-# How well tests tell a right solution from one that is slightly wrong.
-
-
 class TestStrength(Value):
-    """What became of the mutants of a solution that passed its tests.
+    """How many mutants of a solution its tests detect: how well they tell it from slightly wrong versions.
 
-    `share` is `killed / total`, 0 for tests that assert nothing, and None where nothing could be measured. `total` are
-    the mutants that were tried, of `made`. A mutant that ran out of time is killed too. `survivors` says of each that
-    no test failed for what it is, as `line 12, total: ...`.
+    `share` is `killed / total`, 0 for tests that assert nothing, None if nothing could be measured. Of `made` mutants,
+    `total` were tried. A mutant that runs out of time counts as killed. `survivors` describes each mutant that no test
+    detected, as `line 12, total: ...`.
     """
 
     __test__ = False
@@ -275,28 +213,82 @@ class TestStrength(Value):
     wall_s: float = 0.0
 
 
-ActionName = Literal[
-    "earlier_version",
-    "first_draft",
-    "fresh_draft",
-    "add_packages",
-    "add_system_packages",
-    "drop_tests",
-    "strengthen_tests",
-    "repair",
-    "agent",
-]
-Blame = Literal["solution", "tests", "environment"]
+# --- how candidates compare -------------------------------------------------------------------------------------------
+
+
+class Group(Value):
+    """Attempts, by number, with the same outputs and the same results of the generated tests.
+
+    `passed` and `failed` are the names of these tests. `score` grows with the number of candidates that agree and of
+    tests that they pass (see `stages.candidates.grouping`).
+    """
+
+    attempts: tuple[int, ...]
+    passed: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    score: float
+
+    @property
+    def passes_all(self) -> bool:
+        """Whether no generated test failed."""
+        return not self.failed
+
+
+class Answer(Value):
+    """The output of some of the candidates for an input, as shortened text."""
+
+    attempts: tuple[int, ...]
+    text: str
+
+
+class Disagreement(Value):
+    """An input for which candidates that pass everything the user gave have different outputs.
+
+    `case` is `samples`, `example 1`, or the name of a generated test; `input` describes the input.
+    """
+
+    case: str
+    input: str
+    answers: tuple[Answer, ...]
+
+    def __str__(self) -> str:
+        """The case, and a line for each answer."""
+        lines = []
+        for answer in self.answers:
+            plural = "s" if len(answer.attempts) > 1 else ""
+            lines.append(f"  attempt{plural} {', '.join(map(str, answer.attempts))}: {answer.text}")
+        return "\n".join([f"candidates differ on {self.case} ({self.input}):", *lines])
+
+
+# --- attempts and the run ---------------------------------------------------------------------------------------------
+
+
+class AgentSession(Value):
+    """The state of an agent between two turns: the conversation, its files as text, and the packages that they need.
+
+    `pending` are the tool results of the turn that submitted a candidate; that of `submit` is empty until the candidate
+    is judged. `tested` is the last candidate that passed everything the agent ran. `silent_turns` is the number of
+    turns in a row without a tool call. `has_declined`: the last reply was a refusal, and the agent is not asked again.
+    """
+
+    messages: tuple[Message, ...] = ()
+    pending: tuple[ToolResult, ...] = ()
+    files: dict[str, str] = Field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+    tested: Candidate | None = None
+    turns: int = 0
+    silent_turns: int = 0
+    has_declined: bool = False
 
 
 class Attempt(Value):
-    """One candidate, how it came about, and what happened when it ran.
+    """One candidate, how it was made, and what happened when it ran.
 
-    `action` made the candidate and `reason` says why; `cause` is what failed it, None for one that passed. `parent` is
-    the number of the attempt that it was made from, None for a draft of its own. Attempts of one `round_number` were
-    made at once. `blame` is what a repair took to be wrong, and `blame_reason` says why it was told to look there.
-    `unusable` says why no reply could be used: then all else is as it was with the `parent`, and nothing ran again.
-    `strength` is that of the tests which it passed, None where it was not measured.
+    `action` made the candidate and `reason` says why; `cause` is why it failed, None if it passed. `parent` is the
+    number of the attempt that it was made from, None for a new draft. Attempts with one `round_number` were made at the
+    same time. `blame` is what the repair assumed to be wrong, `blame_reason` why it was asked to look there. `unusable`
+    says why no reply could be used; then all else is copied from the `parent`, and nothing ran. `strength` is that of
+    the tests it passed, None if it was not measured.
     """
 
     number: int
@@ -315,7 +307,7 @@ class Attempt(Value):
 
 
 class DroppedTest(Value):
-    """A generated test that judges no more. `attempt` is the number of the attempt whose failure showed it wrong."""
+    """A generated test that is no longer used. `attempt` is the attempt whose failure showed that the test is wrong."""
 
     name: str
     reason: str
@@ -323,10 +315,10 @@ class DroppedTest(Value):
 
 
 class Run(Value):
-    """The state that goes round the loop. Small by design: messages of the calls travel beside it.
+    """The state that the loop passes on. Small by design: messages of the calls are kept outside of it.
 
-    `schemas` are those of the samples, and of the outputs that a constraint speaks of, by name. `stopped` says why no
-    model is asked any more, "" while one may be. `session` is where an agent stands, by `backend="agent"`.
+    `schemas` are those of the samples, and of outputs with constraints, by name. `stopped` says why no model is asked
+    any more, "" as long as one may be. `session` is the state of the agent with `backend="agent"`.
     """
 
     model_config = ConfigDict(protected_namespaces=())

@@ -1,4 +1,4 @@
-"""The settings of a run."""
+"""The settings of a run, and of the resources, pods, privacy and images that it uses."""
 
 from __future__ import annotations
 
@@ -11,44 +11,27 @@ from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
 from flyteplugins_codegen.models.spending import DEFAULT_BUDGET, Budget, Price
 
-# A container image that was built.
+ApiName = Literal["chat", "responses"]
+Backend = Literal["calls", "agent"]
+CacheMode = Literal["auto", "override", "disable"]
+SandboxKind = Literal["auto", "bubblewrap", "container", "none"]
+StageName = Literal[
+    "extract_context",
+    "infer_schemas",
+    "write_solution",
+    "write_tests",
+    "build_environment",
+    "run_tests",
+    "repair",
+    "draft_anew",
+    "work_as_agent",
+    "measure_strength",
+    "strengthen_tests",
+    "finish",
+]
 
-
-class BuiltImage(Value):
-    """An image by its name, which names its content.
-
-    `digest` is that of its manifest in the registry, None for an image that was not pushed. `was_there` means that
-    nothing had to be built, or nothing pushed where that was asked for; then `log` has nothing to tell. `log` is what
-    the builder printed, the last 256 KiB of it.
-    """
-
-    name: str
-    digest: str | None = None
-    log: str = ""
-    was_there: bool = False
-    seconds: float = 0.0
-
-
-# How much of a sample's values a model may see.
-
-
-class Privacy(Value):
-    """`masked`: personal values are replaced by fakes; `rows`: values as they are; `profile`: statistics only.
-
-    `columns` are private by the user's word, each a name, or `sample.name`. By `profile` no value is sent that occurs
-    in fewer than `min_rows` rows. What looks like a key or a password is replaced in every mode.
-    """
-
-    mode: PrivacyMode = "masked"
-    columns: tuple[str, ...] = ()
-    min_rows: int = Field(default=5, ge=2)
-
-    def names(self, sample: str, column: str) -> bool:
-        """Whether the user named this column of this sample."""
-        return any(name.casefold() in {column.casefold(), f"{sample}.{column}".casefold()} for name in self.columns)
-
-
-# What a pod, or a run of a solution on this machine, may use.
+SOLUTION_LABEL = ("flyteplugins-codegen", "solution")
+"""The label of every solution's pod, which the NetworkPolicy in docs/deploy selects."""
 
 _QUANTITY = re.compile(r"\A([0-9]+(?:\.[0-9]+)?)(|k|M|G|T|Ki|Mi|Gi|Ti)\Z")
 _CPU = re.compile(r"\A[0-9]+(?:\.[0-9]{1,3}|m)?\Z")
@@ -63,17 +46,30 @@ _BYTES_PER_UNIT = {
     "Gi": 2**30,
     "Ti": 2**40,
 }
+# The syntax of Kubernetes object names, label keys and label values.
+_PART = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+_DNS_NAME = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*"
+_LABEL_KEY = re.compile(rf"(?:{_DNS_NAME}/)?{_PART}\Z")
+_LABEL_VALUE = re.compile(rf"(?:{_PART})?\Z")
+_OBJECT_NAME = re.compile(rf"{_DNS_NAME}\Z")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_SANDBOX_VARIABLES = frozenset(
+    {"HOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PYTHONHASHSEED", "PYTHONHOME", "PYTHONPATH"}
+)
 
 
 def check_quantity(name: str, value: str) -> str:
-    """A Kubernetes quantity of bytes as it is. Raises ValueError, naming the setting, for anything else."""
+    """Return `value` if it is a Kubernetes quantity of bytes. Raises ValueError that names the setting otherwise."""
     if not _QUANTITY.match(value):
         raise ValueError(f"{name}={value!r} is no quantity of memory; write it like '512Mi' or '2Gi'")
     return value
 
 
 class Resources(Value):
-    """What one run may use. Kubernetes quantities, as in `flytekit.Resources`, which is accepted too."""
+    """What a pod, or one run of a solution on this machine, may use, in Kubernetes quantities.
+
+    Settings accept `flytekit.Resources` too.
+    """
 
     cpu: str = "1"
     mem: str = "1Gi"
@@ -118,7 +114,7 @@ class Resources(Value):
 
 
 def from_flytekit(value: Any) -> Any:
-    """`flytekit.Resources` as a mapping; a mapping, our own and None as they are. Raises ValueError for others."""
+    """`flytekit.Resources` as a mapping; a mapping, `Resources` and None unchanged. Raises ValueError for others."""
     if value is None or isinstance(value, dict | Resources):
         return value
     names = ("cpu", "mem", "gpu", "ephemeral_storage")
@@ -127,39 +123,28 @@ def from_flytekit(value: Any) -> Any:
     return {name: getattr(value, name) for name in names if getattr(value, name) is not None}
 
 
-# How the pods of solutions and of stages stand in a cluster.
+class Privacy(Value):
+    """How much of a sample's values a model may see.
 
-SOLUTION_LABEL = ("flyteplugins-codegen", "solution")
-"""The label that every solution's pod carries, by which the NetworkPolicy in docs/deploy chooses it."""
+    `masked`: personal values are replaced by fakes; `rows`: values as they are; `profile`: statistics only. `columns`
+    are those that the user declared private, as `column` or `sample.column`. With `profile`, values that occur in fewer
+    than `min_rows` rows are not sent. What looks like a key or a password is replaced in every mode.
+    """
 
-StageName = Literal[
-    "extract_context",
-    "infer_schemas",
-    "write_solution",
-    "write_tests",
-    "build_environment",
-    "run_tests",
-    "repair",
-    "draft_anew",
-    "work_as_agent",
-    "measure_strength",
-    "strengthen_tests",
-    "finish",
-]
+    mode: PrivacyMode = "masked"
+    columns: tuple[str, ...] = ()
+    min_rows: int = Field(default=5, ge=2)
 
-# Kubernetes: names of objects, labels and their values.
-_PART = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
-_DNS_NAME = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*"
-_LABEL_KEY = re.compile(rf"(?:{_DNS_NAME}/)?{_PART}\Z")
-_LABEL_VALUE = re.compile(rf"(?:{_PART})?\Z")
-_OBJECT_NAME = re.compile(rf"{_DNS_NAME}\Z")
+    def names(self, sample: str, column: str) -> bool:
+        """Whether `columns` contains this column of this sample."""
+        return any(name.casefold() in {column.casefold(), f"{sample}.{column}".casefold()} for name in self.columns)
 
 
 class PodSettings(Value):
-    """The pod that a solution runs in, beside what every such pod has: no privilege, no token, a read-only root.
+    """The pod that a solution runs in. All such pods are unprivileged and have no token and a read-only root.
 
-    `runtime_class` names one of the cluster's RuntimeClasses, such as gVisor's or Kata's. `labels` come beside the one
-    by which docs/deploy chooses the pod. `tmp_size` bounds /tmp, the one writable place beside /var/outputs.
+    `runtime_class` is one of the cluster's RuntimeClasses, such as gVisor's or Kata's. `labels` are added to
+    `SOLUTION_LABEL`. `tmp_size` limits /tmp, the only writable folder besides /var/outputs.
     """
 
     runtime_class: str | None = None
@@ -190,10 +175,11 @@ class PodSettings(Value):
 
 
 class StageSettings(Value):
-    """What one stage's pod has on a cluster; what is not given stays as the stage has it by itself.
+    """The pod of one stage on a cluster. None keeps the stage's default.
 
-    `resources` are requests and limits alike, `timeout_s` wall seconds of one try, `image` another runner image.
-    `cache=False` does the stage's work anew each time. On this machine, stages run in the process that calls them.
+    `resources` are requests and limits, `timeout_s` is wall seconds for one try, `image` another runner image.
+    `cache=False` repeats the stage's work every time. Local runs ignore these settings: their stages run in the calling
+    process.
     """
 
     resources: Resources | None = None
@@ -208,19 +194,8 @@ class StageSettings(Value):
         return from_flytekit(value)
 
 
-ApiName = Literal["chat", "responses"]
-Backend = Literal["calls", "agent"]
-CacheMode = Literal["auto", "override", "disable"]
-SandboxKind = Literal["auto", "bubblewrap", "container", "none"]
-
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_SANDBOX_VARIABLES = frozenset(
-    {"HOME", "LD_LIBRARY_PATH", "LD_PRELOAD", "PATH", "PYTHONHASHSEED", "PYTHONHOME", "PYTHONPATH"}
-)
-
-
 class SecretReference(Value):
-    """A secret by name, as in `flytekit.Secret`, which is accepted too. Never its value."""
+    """A secret by name, never its value. Settings accept `flytekit.Secret` too."""
 
     key: str
     group: str | None = None
@@ -229,13 +204,13 @@ class SecretReference(Value):
 class ImageConfig(Value):
     """How the container image of a solution is named, built and pushed.
 
-    Without a `registry` it stays where it is built, and `register` builds nothing.
+    Without a `registry` the image is not pushed, and `register` builds nothing.
     `builder` is `podman`, `buildah`, `docker`, `buildkit` (at `BUILDKIT_HOST`), the address of a buildkitd such as
-    `tcp://buildkitd:1234`, a builder registered with flytekit, `auto` for the first that is there, or `none` where
-    images are built by others. `registry_secret` is the NAME of an environment variable or Flyte secret that holds
+    `tcp://buildkitd:1234`, a builder registered with flytekit, `auto` for the first one available, or `none` if images
+    are built elsewhere. `registry_secret` is the NAME of an environment variable or Flyte secret that holds
     `user:password` or a Docker `config.json`, or the path of such a file.
-    With `build_while_generating` each candidate's environment is built as an image before it is run, so that a wrong
-    Debian package is repaired as a wrong distribution is; else `register` and `build_image` build.
+    With `build_while_generating`, each candidate's environment is built as an image before the candidate runs, so that
+    a wrong Debian package is repaired as a wrong distribution is. Otherwise `register` and `build_image` build it.
     """
 
     registry: str | None = None
@@ -247,8 +222,23 @@ class ImageConfig(Value):
     build_while_generating: bool = False
 
 
+class BuiltImage(Value):
+    """A container image that was built. Its name contains a digest of its content.
+
+    `digest` is that of the manifest in the registry, None for an image that was not pushed. `was_there` means that
+    nothing had to be built, or pushed if that was asked for; `log` is empty then. `log` is the last 256 KiB of the
+    builder's output.
+    """
+
+    name: str
+    digest: str | None = None
+    log: str = ""
+    was_there: bool = False
+    seconds: float = 0.0
+
+
 class Settings(Value):
-    """Everything about a run but the job itself; `AutoCoderAgent` is these settings with `generate()`."""
+    """All settings of a run, but not its job. `AutoCoderAgent` has these fields and `generate()`."""
 
     model_config = ConfigDict(protected_namespaces=())
 
@@ -339,8 +329,9 @@ class Settings(Value):
     def _accept_flytekit_secrets(cls, value: Any) -> Any:
         if not isinstance(value, list | tuple):
             return value
-        return [item if isinstance(item, dict | SecretReference) else _reference(item) for item in value]
-
-
-def _reference(secret: Any) -> dict[str, Any]:
-    return {"key": getattr(secret, "key", None), "group": getattr(secret, "group", None)}
+        return [
+            item
+            if isinstance(item, dict | SecretReference)
+            else {"key": getattr(item, "key", None), "group": getattr(item, "group", None)}
+            for item in value
+        ]

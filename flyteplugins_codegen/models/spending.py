@@ -1,4 +1,4 @@
-"""What was said to a model, and what it cost."""
+"""Messages to and from a model, the tokens and money that they cost, and the budget for them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_seri
 
 from flyteplugins_codegen.models.base import Value
 
+_MILLION = 1_000_000
+
 Role = Literal["system", "user", "assistant"]
 Purpose = Literal[
     "constraints", "solution", "tests", "stronger_tests", "repair", "code", "improvement", "assertions", "agent"
@@ -16,7 +18,7 @@ Purpose = Literal[
 
 
 class Tool(Value):
-    """What a model may call: its name, what it does, and the JSON schema of its arguments."""
+    """A tool that a model may call. `parameters` is the JSON schema of its arguments."""
 
     name: str
     description: str
@@ -24,7 +26,7 @@ class Tool(Value):
 
 
 class ToolCall(Value):
-    """One call of a tool. `arguments` are JSON text as the model wrote it, which may be broken."""
+    """One call of a tool. `arguments` is JSON text as the model wrote it, and may be invalid."""
 
     id: str
     name: str
@@ -32,7 +34,7 @@ class ToolCall(Value):
 
 
 class ToolResult(Value):
-    """What a tool answered to the call of this id."""
+    """A tool's answer to the call with this id."""
 
     call_id: str
     content: str
@@ -40,7 +42,7 @@ class ToolResult(Value):
 
 
 class Sparse(Value):
-    """A value that is written without its empty lists, so that what was written before they existed reads the same."""
+    """A value whose empty lists are not serialised, so that a new list field does not change the JSON of old values."""
 
     @model_serializer(mode="wrap")
     def _without_empty_lists(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -48,11 +50,11 @@ class Sparse(Value):
 
 
 class Message(Sparse):
-    """One message: words, and an assistant's calls of tools or a user's results of them.
+    """One message: text, and the assistant's tool calls or the user's results of them.
 
-    `thoughts` are blocks of the provider's own that it wants back as they came, before the calls that follow on them.
-    With the first `shared_chars` characters of `content` other calls of the run begin too, so that a provider can keep
-    what it made of them.
+    `thoughts` are blocks of the provider that must be sent back unchanged, before the tool calls that follow them.
+    Other calls of the run begin with the same first `shared_chars` characters of `content`, so that a provider can
+    cache them.
     """
 
     role: Role
@@ -64,7 +66,7 @@ class Message(Sparse):
 
     @property
     def text(self) -> str:
-        """All of it as a person reads it."""
+        """The whole message as text for people."""
         return "\n".join(self._parts())
 
     def _parts(self) -> Iterator[str]:
@@ -77,7 +79,7 @@ class Message(Sparse):
 class Usage(Value):
     """Tokens of one or more calls. `input_tokens` includes those read from the provider's cache and written to it.
 
-    `estimated_tokens` of all in and out nobody has told: those of replies that broke off before their end.
+    `estimated_tokens` is how many of all tokens were estimated: those of replies that broke off.
     """
 
     input_tokens: int = 0
@@ -100,9 +102,9 @@ class Usage(Value):
 
 
 class ModelCall(Value):
-    """One exchange with a model. `is_reused` tells a reply that was paid for in an earlier run.
+    """One request to a model and its reply. `is_reused` marks a reply that an earlier run paid for.
 
-    `cost_usd` is what this run paid for it; None where the price is unknown, or where nobody asked for it.
+    `cost_usd` is what this run paid; None if the price is unknown or was not looked up.
     """
 
     purpose: Purpose
@@ -114,16 +116,11 @@ class ModelCall(Value):
     messages: tuple[Message, ...] = ()
 
 
-# What may be spent on models, what was, and what a token costs where the user says so.
-
-_MILLION = 1_000_000
-
-
 class Budget(Value):
-    """What may be spent at most; None is no bound. Replies that were paid for in an earlier run spend nothing.
+    """The limits of what a run may spend on models; None is no limit. Replies paid for in an earlier run are free.
 
-    `max_tokens` counts tokens in and out. `max_wall_s` runs from the moment the budget's account is opened; in a
-    workflow, whose stages wait for their pods, the seconds of model calls alone count.
+    `max_tokens` counts tokens in and out. `max_wall_s` counts from the opening of the budget's account; in a workflow,
+    whose stages wait for pods, only the seconds of model calls count.
     """
 
     max_calls: int | None = Field(default=None, ge=0)
@@ -132,28 +129,29 @@ class Budget(Value):
     max_wall_s: float | None = Field(default=None, gt=0, allow_inf_nan=False)
 
     def shared(self, spent: Spending, shares: int) -> Budget:
-        """The budget for each of some that spend at once and cannot see each other: an equal part of what is left.
+        """The budget for each of `shares` that spend at the same time: an equal part of what remains.
 
-        Calls are rounded so that all of them together make one too many at most.
+        Calls are rounded so that all together make at most one too many.
         """
-        left_cost = None if self.max_cost_usd is None else self.max_cost_usd - (spent.cost_usd or 0.0)
-        left_tokens = 0 if self.max_tokens is None else max(self.max_tokens - spent.tokens, 0)
-        left_calls = 0 if self.max_calls is None else max(self.max_calls - spent.calls, 0)
-        calls = (left_calls + 1) // shares if left_calls else 0
+        remaining_cost = None if self.max_cost_usd is None else self.max_cost_usd - (spent.cost_usd or 0.0)
+        remaining_tokens = 0 if self.max_tokens is None else max(self.max_tokens - spent.tokens, 0)
+        remaining_calls = 0 if self.max_calls is None else max(self.max_calls - spent.calls, 0)
+        calls = (remaining_calls + 1) // shares if remaining_calls else 0
+        cost = None if remaining_cost is None else (spent.cost_usd or 0.0) + max(remaining_cost, 0.0) / shares
         return Budget(
             max_calls=None if self.max_calls is None else spent.calls + calls,
-            max_tokens=None if self.max_tokens is None else spent.tokens + left_tokens // shares,
-            max_cost_usd=None if left_cost is None else (spent.cost_usd or 0.0) + max(left_cost, 0.0) / shares,
+            max_tokens=None if self.max_tokens is None else spent.tokens + remaining_tokens // shares,
+            max_cost_usd=cost,
             max_wall_s=self.max_wall_s,
         )
 
 
 DEFAULT_BUDGET = Budget(max_calls=24, max_tokens=500_000)
-"""Of an agent at default settings: as many calls as its stages can make if every reply has to be asked for twice."""
+"""The default: as many calls as the stages can make with default settings if every reply is requested twice."""
 
 
 class Spending(Value):
-    """What was spent. `cost_usd` is the sum of what is known; None as soon as the price of one call is not."""
+    """What was spent. `cost_usd` is None if the price of any call is unknown."""
 
     calls: int = 0
     tokens: int = 0
@@ -172,7 +170,7 @@ class Spending(Value):
 
 
 class Price(Value):
-    """US dollars for a million tokens. Input read from or written to a cache costs as other input, unless said."""
+    """US dollars for a million tokens. Cache reads and writes cost as much as other input if they are None."""
 
     input_usd: float = Field(ge=0, allow_inf_nan=False)
     output_usd: float = Field(ge=0, allow_inf_nan=False)
@@ -180,7 +178,7 @@ class Price(Value):
     cache_write_usd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
 
     def cost_usd(self, usage: Usage) -> float:
-        """What this many tokens cost."""
+        """The cost of these tokens."""
         cached = min(usage.cached_tokens, usage.input_tokens)
         written = min(usage.cache_write_tokens, usage.input_tokens - cached)
         cached_usd = self.input_usd if self.cached_usd is None else self.cached_usd

@@ -1,16 +1,16 @@
-"""Starts a solution the same way on this machine and in a pod, and checks what it leaves.
+"""Runs a solution the same way on this machine and in a pod, and checks its outputs.
 
     python /app/launcher.py --input weather:file --output rainy_days:int --validate strict /app/solution.py
 
-One file, standard library only: the package imports it, and a solution's image carries it as a script. It reads the
-inputs as a Flyte cluster's co-pilot leaves them under /var/inputs (simple values as text, files without an extension,
+One file, standard library only: the package imports it, and a solution's image contains it as a script. It reads the
+inputs that the co-pilot of a Flyte cluster writes to /var/inputs (simple values as text, files without an extension,
 folders), runs `python solution.py --name value ...`, passes stdout and stderr through, and checks every declared output
-by the rules by which co-pilot reads it. With `--validate strict` or `warn`, files are held against the schemas in
-`schemas.json` beside it, by the `validator.py` there: inputs before the script starts, outputs after. Where something
-is wrong it writes `/var/outputs/_ERROR`, which a cluster shows
-as the task's error, and ends with the script's own status, or with `INPUT_ERROR` or `OUTPUT_ERROR` of its own.
+by the rules of co-pilot. With `--validate strict` or `warn`, the `validator.py` beside it checks files against the
+schemas in `schemas.json`: inputs before the script starts, outputs after it has ended. On a failure it writes
+`/var/outputs/_ERROR`, which a cluster shows as the task's error, and ends with the script's status, or with
+`INPUT_ERROR`, `OUTPUT_ERROR` or `DATA_ERROR`.
 
-The rules (flytecopilot `data/upload.go`, flyteidl `MakeLiteralForSimpleType`), with what surprises:
+The rules (flytecopilot `data/upload.go`, flyteidl `MakeLiteralForSimpleType`), including the surprising ones:
 
 - A simple value's file holds at most 1,024 bytes, before trimming; only spaces, tabs and newlines are trimmed (a
   carriage return is not); it is UTF-8.
@@ -21,8 +21,8 @@ The rules (flytecopilot `data/upload.go`, flyteidl `MakeLiteralForSimpleType`), 
 - datetime: Go `time.Parse(time.RFC3339, s)`: a zone is required, the `T` and the `Z` are capitals; one digit for the
   hour, a comma before the fraction and offsets up to 24:60 pass; a leap second fails. Years 1 to 9999 (protobuf).
 - timedelta: Go `time.ParseDuration`: `1h30m`, `-1.5h`, `.5s`, `0`, `3us`; no spaces, no days; +-292 years.
-- A value finer than a microsecond is cut there, because Python's types end there.
-- directory: co-pilot uploads a folder flat, so a nested file would lose its folder: it is refused here.
+- Values are cut to microseconds, the resolution of Python's types.
+- directory: co-pilot uploads a folder flat, so a nested file would lose its folder; it is refused here.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ INPUTS_VARIABLE: Final = "FLYTE_CODEGEN_INPUTS"
 OUTPUTS_VARIABLE: Final = "FLYTE_CODEGEN_OUTPUTS"
 MAX_TEXT_BYTES: Final = 1024
 INPUT_ERROR: Final = 120
-"""Exit status where an input is missing or not of its type: the script was not started."""
+"""Exit status if an input is missing or not of its type; the script was not started."""
 OUTPUT_ERROR: Final = 121
-"""Exit status where the script ended well and an output is missing, not of its type, or breaks its schema."""
+"""Exit status if the script succeeded but an output is missing, not of its type, or violates its schema."""
 DATA_ERROR: Final = 122
-"""Exit status where an input file breaks its schema: the script was not started."""
+"""Exit status if an input file violates its schema; the script was not started."""
 VALIDATE_OPTION: Final = "--validate"
 SCHEMAS_FILE: Final = "schemas.json"
 
 _TRIMMED: Final = " \n\t"
-_SHOWN_CHARS: Final = 60
-_LONGEST_ARGUMENT_BYTES: Final = 131_071  # Linux: MAX_ARG_STRLEN, less the final zero
+_EXCERPT_CHARS: Final = 60
+_LONGEST_ARGUMENT_BYTES: Final = 131_071  # Linux's MAX_ARG_STRLEN without the final zero
 _ERROR_FILE: Final = "_ERROR"
 _STDERR_TAIL_BYTES: Final = 16_384
 _DRAIN_S: Final = 0.5
@@ -68,7 +68,7 @@ _INT: Final = re.compile(r"[+-]?[0-9]+\Z")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
 _HEXADECIMAL: Final = re.compile(r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+\Z")
 _SPECIAL: Final = re.compile(r"(?:[+-]?(?:inf|infinity)|nan)\Z", re.IGNORECASE)
-# Between two digits, or between the prefix 0x and a digit.
+# Go allows an underscore between two digits, or between the prefix 0x and a digit.
 _STRAY_UNDERSCORE: Final = re.compile(r"(?<![0-9])_|_(?![0-9])")
 _STRAY_HEX_UNDERSCORE: Final = re.compile(r"(?<![0-9a-fA-FxX])_|_(?![0-9a-fA-F])")
 _DATETIME: Final = re.compile(
@@ -99,7 +99,7 @@ _HIGHEST_OFFSET: Final = (24, 60)
 def parse_value(text: str, type_name: str) -> Any:
     """The value that a cluster reads from this text: str, int, float, bool, datetime (in UTC) or timedelta.
 
-    Raises ValueError that says what is wrong with the text, shows its beginning, and says what to write instead.
+    Raises ValueError that shows the beginning of the text and says what is wrong and what to write instead.
     """
     return _codec(type_name).parse(text.strip(_TRIMMED))
 
@@ -119,14 +119,14 @@ def parse_output(content: bytes, type_name: str) -> Any:
 
 
 def format_value(value: Any, type_name: str) -> str:
-    """The text that a cluster writes to /var/inputs for this value, and that it reads from /var/outputs as the same.
+    """The text that a cluster writes to /var/inputs for this value, and reads from /var/outputs as the same value.
 
-    Datetimes are RFC 3339 in UTC, timedeltas Go durations. Raises ValueError for a value that is not of the type, is
-    out of its range, or is a datetime without a zone.
+    Datetimes are RFC 3339 in UTC, timedeltas are Go durations. Raises ValueError for a value that is not of the type or
+    out of its range, and for a datetime without a zone.
     """
     codec = _codec(type_name)
     if not isinstance(value, codec.accepts) or (isinstance(value, bool) and type_name != "bool"):
-        raise ValueError(f"{_shown(value)} is a {type(value).__name__}, not a {type_name}")
+        raise ValueError(f"{_excerpt(value)} is a {type(value).__name__}, not a {type_name}")
     return codec.format(value)
 
 
@@ -136,26 +136,26 @@ def _parse_str(text: str) -> str:
 
 def _parse_int(text: str) -> int:
     if not _INT.match(text):
-        raise ValueError(f"{_shown(text)} is not a whole number in base 10; write str(int(value)), such as '42'")
+        raise ValueError(f"{_excerpt(text)} is not a whole number in base 10; write str(int(value)), such as '42'")
     return _checked_int(int(text) if len(text) < MAX_TEXT_BYTES else 2**64)
 
 
 def _checked_int(value: int) -> int:
     if not -_LARGEST_INT64 - 1 <= value <= _LARGEST_INT64:
-        raise ValueError(f"{_shown(value)} does not fit a 64-bit integer; declare it as a str or a float")
+        raise ValueError(f"{_excerpt(value)} does not fit a 64-bit integer; declare it as a str or a float")
     return value
 
 
 def _parse_float(text: str) -> float:
     digits = text.replace("_", "")
     if not _is_go_float(text, digits):
-        raise ValueError(f"{_shown(text)} is not a number; write repr(float(value)), such as '2.5'")
+        raise ValueError(f"{_excerpt(text)} is not a number; write repr(float(value)), such as '2.5'")
     if _SPECIAL.match(digits):
         return float(digits)
     value = _from_digits(digits)
     if value in (float("inf"), float("-inf")):
         raise ValueError(
-            f"{_shown(text)} does not fit a 64-bit float; write a smaller number, or 'inf' where you mean it"
+            f"{_excerpt(text)} does not fit a 64-bit float; write a smaller number, or 'inf' where you mean it"
         )
     return value
 
@@ -179,49 +179,49 @@ def _from_digits(digits: str) -> float:
 
 def _parse_bool(text: str) -> bool:
     if text not in _BOOLS:
-        raise ValueError(f"{_shown(text)} is not a truth value; write 'true' or 'false'")
+        raise ValueError(f"{_excerpt(text)} is not a truth value; write 'true' or 'false'")
     return _BOOLS[text]
 
 
 def _parse_datetime(text: str) -> dt.datetime:
     remedy = "write value.astimezone(timezone.utc).isoformat(), such as '2024-01-31T08:00:00+00:00'"
-    found = _DATETIME.match(text)
-    if not found:
+    match = _DATETIME.match(text)
+    if not match:
         zoneless = _DATETIME.match(text + "Z") or _DATETIME.match(text.replace(" ", "T") + "Z")
         flaw = "has no time zone" if zoneless else "is not a date and time as RFC 3339 has them"
-        raise ValueError(f"{_shown(text)} {flaw}; {remedy}")
-    year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
-    microsecond = int((found[7] or "0")[:6].ljust(6, "0"))
+        raise ValueError(f"{_excerpt(text)} {flaw}; {remedy}")
+    year, month, day, hour, minute, second = (int(part) for part in match.groups()[:6])
+    microsecond = int((match[7] or "0")[:6].ljust(6, "0"))
     try:
         local = dt.datetime(year, month, day, hour, minute, second, microsecond, tzinfo=dt.timezone.utc)
-        return local - _offset(found)
+        return local - _offset(match)
     except (ValueError, OverflowError) as error:
-        raise ValueError(f"{_shown(text)} is not a possible date and time ({error}); {remedy}") from None
+        raise ValueError(f"{_excerpt(text)} is not a possible date and time ({error}); {remedy}") from None
 
 
-def _offset(found: re.Match[str]) -> dt.timedelta:
-    if found[8] == "Z":
+def _offset(match: re.Match[str]) -> dt.timedelta:
+    if match[8] == "Z":
         return dt.timedelta()
-    hours, minutes = int(found[10]), int(found[11])
+    hours, minutes = int(match[10]), int(match[11])
     if hours > _HIGHEST_OFFSET[0] or minutes > _HIGHEST_OFFSET[1]:
-        raise ValueError(f"the offset {found[8]} is out of range")
+        raise ValueError(f"the offset {match[8]} is out of range")
     offset = dt.timedelta(hours=hours, minutes=minutes)
-    return -offset if found[9] == "-" else offset
+    return -offset if match[9] == "-" else offset
 
 
 def _parse_timedelta(text: str) -> dt.timedelta:
-    found = _DURATION.match(text)
-    if not found and text.lstrip("+-") == "0" and len(text) <= len("+0"):
+    match = _DURATION.match(text)
+    if not match and text.lstrip("+-") == "0" and len(text) <= len("+0"):
         return dt.timedelta()
-    if not found:
+    if not match:
         raise ValueError(
-            f"{_shown(text)} is not a duration as Go has them; write f'{{value.total_seconds():f}}s', such as '5400s'"
+            f"{_excerpt(text)} is not a duration as Go has them; write f'{{value.total_seconds():f}}s', such as '5400s'"
         )
-    nanoseconds = sum(_part_nanoseconds(*part) for part in _DURATION_PART.findall(found[2]))
-    if nanoseconds > _LARGEST_INT64 + (found[1] == "-"):
-        raise ValueError(f"{_shown(text)} is longer than the 292 years that a duration holds; declare it as a float")
+    nanoseconds = sum(_part_nanoseconds(*part) for part in _DURATION_PART.findall(match[2]))
+    if nanoseconds > _LARGEST_INT64 + (match[1] == "-"):
+        raise ValueError(f"{_excerpt(text)} is longer than the 292 years that a duration holds; declare it as a float")
     microseconds = nanoseconds // 1000
-    return dt.timedelta(microseconds=-microseconds if found[1] == "-" else microseconds)
+    return dt.timedelta(microseconds=-microseconds if match[1] == "-" else microseconds)
 
 
 def _part_nanoseconds(whole: str, fraction: str, unit: str) -> int:
@@ -233,7 +233,7 @@ def _format_str(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError(f"{_shown(value)} cannot be written as UTF-8") from None
+        raise ValueError(f"{_excerpt(value)} cannot be written as UTF-8") from None
     return value
 
 
@@ -272,7 +272,7 @@ def _format_timedelta(value: dt.timedelta) -> str:
 
 
 def _go_duration(microseconds: int) -> str:
-    """As Go's `Duration.String` has it: `1h30m0s`, `1.5s`, `20ms`, `3us` with the micro sign, `0s`."""
+    """The text of Go's `Duration.String`: `1h30m0s`, `1.5s`, `20ms`, `3us` with the micro sign, `0s`."""
     for unit, size in (("\u00b5s", 1), ("ms", 1000)):
         if 0 < microseconds < size * 1000:
             return _fraction(microseconds, size) + unit
@@ -307,7 +307,7 @@ _CODECS: Final[Mapping[str, _Codec]] = MappingProxyType(
 
 
 def is_simple(type_name: str) -> bool:
-    """Whether values of this type travel as text; the others are `file` and `directory`."""
+    """Whether values of this type are passed as text; the other types are `file` and `directory`."""
     return type_name in _CODECS
 
 
@@ -317,9 +317,9 @@ def _codec(type_name: str) -> _Codec:
     return _CODECS[type_name]
 
 
-def _shown(value: object) -> str:
+def _excerpt(value: object) -> str:
     text = repr(value) if not isinstance(value, int) or abs(value) <= 2**64 else "an integer of more than 64 bits"
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}... ({len(text)} characters)"
+    return text if len(text) <= _EXCERPT_CHARS else f"{text[:_EXCERPT_CHARS]}... ({len(text)} characters)"
 
 
 # --- the command line -------------------------------------------------------------------------------------------------
@@ -334,9 +334,9 @@ def command_line(
     solution: str = "/app/solution.py",
     validate: str = "off",
 ) -> tuple[str, ...]:
-    """The command that launches a solution of this interface (names to type names, in declared order).
+    """The command that launches a solution with this interface (names to type names, in declared order).
 
-    `validate` is `strict` or `warn` where schemas lie beside the launcher.
+    `validate` may be `strict` or `warn` if there are schemas beside the launcher.
     """
     declared = [("--input", *item) for item in inputs.items()] + [("--output", *item) for item in outputs.items()]
     options = [part for option, name, type_name in declared for part in (option, f"{name}:{type_name}")]
@@ -345,7 +345,7 @@ def command_line(
 
 
 class Declaration(NamedTuple):
-    """What a command line declares: inputs and outputs by type name, the script, and how data are checked."""
+    """The content of a command line: inputs and outputs with type names, the script, and how data are validated."""
 
     inputs: dict[str, str]
     outputs: dict[str, str]
@@ -376,13 +376,13 @@ def parse_command_line(arguments: Sequence[str]) -> Declaration:
 
 
 def script_arguments(inputs: Mapping[str, str], folder: Path) -> list[str]:
-    """The script's arguments, read from the files that co-pilot left. Raises ValueError naming the input at fault."""
+    """The script's arguments, read from the files of co-pilot. Raises ValueError that names the faulty input."""
     values = {name: _named_argument(name, type_name, folder) for name, type_name in inputs.items()}
     return [part for name, value in values.items() for part in _option(name, value)]
 
 
 def _option(name: str, value: str) -> tuple[str, ...]:
-    """Joined by `=` where argparse would take the value for an option: `-x`, `-1e-05`, `-inf`, `-1h30m0s`."""
+    """The option and its value, joined by `=` if argparse would read the value as an option: `-x`, `-1e-05`, `-inf`."""
     return (f"--{name}={value}",) if value.startswith("-") else (f"--{name}", value)
 
 
@@ -407,7 +407,7 @@ def _argument(path: Path, type_name: str) -> str:
 
 
 def check_argument(text: str) -> None:
-    """Refuse, with ValueError, a text that Linux does not pass as an argument of a command."""
+    """Raise ValueError for a text that Linux does not accept as an argument of a command."""
     if "\0" in text or len(text.encode()) > _LONGEST_ARGUMENT_BYTES:
         raise ValueError(
             f"a text of {len(text)} characters cannot be an argument of a command (at most {_LONGEST_ARGUMENT_BYTES} "
@@ -429,13 +429,13 @@ def _reason(error: Exception) -> str:
 
 
 def output_flaws(outputs: Mapping[str, str], folder: Path) -> list[str]:
-    """What a cluster would refuse of the declared outputs, one sentence each with its remedy."""
-    found = (output_flaw(name, type_name, folder) for name, type_name in outputs.items())
-    return [flaw for flaw in found if flaw]
+    """The flaws for which a cluster would refuse declared outputs, one sentence each, with its remedy."""
+    flaws = (output_flaw(name, type_name, folder) for name, type_name in outputs.items())
+    return [flaw for flaw in flaws if flaw]
 
 
 def output_flaw(name: str, type_name: str, folder: Path) -> str | None:
-    """What a cluster would refuse of one output, or None."""
+    """The flaw for which a cluster would refuse one output, or None."""
     path = folder / name
     try:
         _check_output(path, type_name, path.lstat().st_mode)
@@ -449,7 +449,7 @@ def output_flaw(name: str, type_name: str, folder: Path) -> str | None:
 
 
 def missing_output(name: str, type_name: str, present: Iterable[str]) -> str:
-    """The sentence for an output that is not there, naming what is there instead."""
+    """The message for a missing output. It lists the outputs that exist."""
     others = ", ".join(repr(other) for other in sorted(present)[:10] if other != _ERROR_FILE) or "nothing"
     return (
         f"output {name!r} ({type_name}) is missing: the script has to write it to /var/outputs/{name}, "
@@ -458,12 +458,12 @@ def missing_output(name: str, type_name: str, present: Iterable[str]) -> str:
 
 
 def invalid_output(name: str, type_name: str, flaw: str) -> str:
-    """The sentence for an output that is there and not of its type."""
+    """The message for an output that exists but is not of its type."""
     return f"output {name!r} ({type_name}) in /var/outputs/{name} is not usable: {flaw}"
 
 
 def check_folder_files(names: Iterable[str]) -> None:
-    """Refuse, with ValueError, the files of a folder output (paths within it) that a cluster could not store flat."""
+    """Raise ValueError for the files of a folder output (relative paths) if a cluster could not store them flat."""
     listed = sorted(names)
     nested = [name for name in listed if "/" in name]
     if not listed:
@@ -492,16 +492,16 @@ def _check_output(path: Path, type_name: str, mode: int) -> None:
 
 
 def _folder_files(path: Path) -> list[str]:
-    found = []
+    names = []
     with os.scandir(path) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                found.append(f"{entry.name}/{next(iter(_names(path / entry.name)), '')}")
+                names.append(f"{entry.name}/{next(iter(_names(path / entry.name)), '')}")
             elif entry.is_file(follow_symlinks=False):
-                found.append(entry.name)
+                names.append(entry.name)
             else:
                 raise ValueError(f"it holds {entry.name!r}, a link or a special file; write the content itself")
-    return found
+    return names
 
 
 def _names(folder: Path) -> list[str]:
@@ -515,7 +515,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Launch the solution that the command line declares; the status to end with."""
+    """Run the solution that the command line declares and return the exit status."""
     declaration = parse_command_line(sys.argv[1:] if arguments is None else arguments)
     inputs = Path(os.environ.get(INPUTS_VARIABLE, "/var/inputs"))
     outputs = Path(os.environ.get(OUTPUTS_VARIABLE, "/var/outputs"))
@@ -526,9 +526,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     broken = data_flaws(declaration, declaration.inputs, inputs)
     if broken:
         return _fail(outputs, f"{broken}\nThe script was not started.", DATA_ERROR)
-    status, said = _run([sys.executable, declaration.solution, *values])
+    status, stderr_tail = _run([sys.executable, declaration.solution, *values])
     if status:
-        return _fail(outputs, _ending(status), status if status > 0 else 128 - status, said)
+        return _fail(outputs, _ending(status), status if status > 0 else 128 - status, stderr_tail)
     if os.path.lexists(outputs / _ERROR_FILE):
         return _fail(outputs, f"the script left {_own_error(outputs / _ERROR_FILE)}", OUTPUT_ERROR)
     flaws = "\n".join(output_flaws(declaration.outputs, outputs))
@@ -538,27 +538,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def data_flaws(declaration: Declaration, names: Mapping[str, str], folder: Path) -> str:
-    """What the files of these names break of their schemas; by `warn` it is said on stderr, and this is empty."""
+    """How the files of these names violate their schemas. With `warn` this goes to stderr, and the result is ""."""
     if declaration.validate == "off":
         return ""
-    import validator  # type: ignore[import-not-found]  # lies beside this file in the image, which is no package
+    import validator  # type: ignore[import-not-found]  # beside this file in the image, outside of any package
 
     schemas = json.loads(Path(__file__).with_name(SCHEMAS_FILE).read_text(encoding="utf-8"))
-    found = validator.check_folder({name: schemas[name] for name in names if name in schemas}, folder)
+    flaws = validator.check_folder({name: schemas[name] for name in names if name in schemas}, folder)
     if declaration.validate == "warn":
-        sys.stderr.write("".join(f"launcher: warning: {sentence}\n" for sentence in found))
+        sys.stderr.write("".join(f"launcher: warning: {sentence}\n" for sentence in flaws))
         return ""
-    return "\n".join(found)
+    return "\n".join(flaws)
 
 
 def _run(command: list[str]) -> tuple[int, str]:
-    """The status of the command (a signal negative) and the end of what it said on stderr, which is passed through."""
+    """The status of the command (negative for a signal) and the end of its stderr, which is passed through."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_script_environment())
     tail = bytearray()
-    # A descendant that outlives the script may hold the pipe: a daemon thread is waited for, and then left behind.
+    # A descendant that outlives the script may keep the pipe open, so the daemon thread is not awaited for long.
     reader = threading.Thread(target=_pass_through, args=(process.stderr, tail), daemon=True)
     reader.start()
-    # In a pod this is process 1: without a handler it would not hear the request to end.
+    # In a pod this is process 1, which ignores SIGTERM unless it has a handler.
     signal.signal(signal.SIGTERM, lambda *_: process.terminate())
     status = process.wait()
     reader.join(_DRAIN_S)
@@ -566,7 +566,7 @@ def _run(command: list[str]) -> tuple[int, str]:
 
 
 def _script_environment() -> dict[str, str]:
-    """Where a `sitecustomize.py` lies beside this file, the script's interpreter imports it as it starts."""
+    """The script's environment. Its interpreter imports the `sitecustomize.py` beside this file, if there is one."""
     here = Path(__file__).parent
     if not (here / "sitecustomize.py").exists():
         return dict(os.environ)
@@ -592,20 +592,20 @@ def _ending(status: int) -> str:
 
 
 def _own_error(path: Path) -> str:
-    """What the script says in the file by which a cluster is told that a task failed."""
+    """The path and the content of an `_ERROR` file that the script wrote itself."""
     if not stat.S_ISREG(path.lstat().st_mode):
         return f"{path}, which is no file; that name is the cluster's own"
     with path.open("rb") as file:
         return f"{path}, by which a task fails: {file.read(_STDERR_TAIL_BYTES).decode(errors='replace')}"
 
 
-def _fail(outputs: Path, message: str, status: int, said: str = "") -> int:
-    """Tell the person by stderr and the cluster by `_ERROR`; `said` is on stderr already."""
+def _fail(outputs: Path, message: str, status: int, stderr_tail: str = "") -> int:
+    """Report a failure on stderr and in `_ERROR`, and return the status. `stderr_tail` is on stderr already."""
     sys.stderr.write(f"launcher: {message}\n")
     with contextlib.suppress(OSError):
-        (outputs / _ERROR_FILE).unlink()  # a script's pipe of that name would hold the writer for ever
+        (outputs / _ERROR_FILE).unlink()  # writing to a pipe of this name would block for ever
     try:
-        (outputs / _ERROR_FILE).write_text(f"{message}\n{said}".rstrip(), encoding="utf-8")
+        (outputs / _ERROR_FILE).write_text(f"{message}\n{stderr_tail}".rstrip(), encoding="utf-8")
     except OSError as error:
         sys.stderr.write(f"launcher: cannot write {outputs / _ERROR_FILE}: {error.strerror}\n")
     return status

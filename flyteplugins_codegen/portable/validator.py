@@ -1,12 +1,12 @@
 """Checks a file against the schema of its table, chunk by chunk, with the standard library alone.
 
-One file: the package imports it, and a solution's image carries it beside the launcher, so that what passes here
-passes there. Delimited text, JSON and JSON Lines (each also as .gz, .bz2, .xz) are read by itself; Parquet and Arrow
-files need pyarrow, which a solution that reads such files brings along. What cannot be read raises UnreadableError.
+One file: the package imports it, and a solution's image contains it beside the launcher, so that both check by the same
+rules. It reads delimited text, JSON and JSON Lines (also as .gz, .bz2, .xz). Parquet and Arrow files need pyarrow, and
+solutions that read such files have it installed. A file that cannot be read raises UnreadableError.
 
-A schema is a mapping (the JSON of `models.rules.TableSchema`, each rule with its `text`). Values in text are read as
-pandas reads them: the same words are nulls, blanks around a number do not count. Memory: one chunk of rows, and eight
-bytes a row for every column that must be unique, which is told by 64-bit hashes.
+A schema is a mapping (the JSON of `models.data.TableSchema.for_validator`, each rule with its `text`). Values in text
+are read as pandas reads them: the same words are nulls, and blanks around a number are ignored. Memory: one chunk of
+rows, and eight bytes a row for every column that must be unique, whose values are kept as 64-bit hashes.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ Cell = Any
 _CHUNK_ROWS: Final = 1 << 13
 _READ_CHARS: Final = 1 << 20
 _LONGEST_LINE_CHARS: Final = 1 << 24
-_SHOWN_ROWS: Final = 5
-_SHOWN_CHARS: Final = 60
+_REPORTED_ROWS: Final = 5
+_EXCERPT_CHARS: Final = 60
 _MOST_KEYS: Final = 1 << 25
 _KEYS_A_PART: Final = 1 << 20
 _MOST_REPEATED: Final = 10_000
 _HEAD_BYTES: Final = 1 << 16
 _LARGEST_EXACT_FLOAT: Final = 2**53
 _ABSENT: Final = ...
-"""Stands in the cells of a row that is not as long as the header: no check looks at it."""
+"""The value of all cells in a row that is not as long as the header; all checks skip it."""
 # fmt: off
 NULLS: Final = frozenset({
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
@@ -51,15 +51,15 @@ _BYTE_ORDER_MARKS: Final = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-1
 
 
 class UnreadableError(ValueError):
-    """The file cannot be checked: it is damaged, or of a format that nothing here reads."""
+    """The file cannot be checked: it is damaged, or its format is unknown."""
 
 
 class UncheckedError(UnreadableError):
-    """The file may well be sound: it is of a format that is not checked here."""
+    """The file has a known format that is not checked here, so it may be valid."""
 
 
-class Flaw(NamedTuple):
-    """A check that the table breaks: in how many rows, and the first of them as (row from 1, what it holds)."""
+class TableFlaw(NamedTuple):
+    """A check that the table fails: in how many rows, and the first of them as (row number from 1, content)."""
 
     column: str
     check: str
@@ -67,8 +67,8 @@ class Flaw(NamedTuple):
     rows: tuple[tuple[int, str], ...] = ()
 
 
-def check_table(path: Path, schema: Mapping[str, Any]) -> list[Flaw]:
-    """Every check of the schema that the file, or the folder of parts, breaks.
+def check_table(path: Path, schema: Mapping[str, Any]) -> list[TableFlaw]:
+    """The checks of the schema that the file, or the folder of parts, fails.
 
     Raises:
         UnreadableError: it cannot be read as a table.
@@ -84,7 +84,7 @@ def check_table(path: Path, schema: Mapping[str, Any]) -> list[Flaw]:
             check.add(chunk, row_count)
         row_count += chunk.row_count
     missing = [name for name in _required(schema) if name not in table.present]
-    flaws = [Flaw(name, _missing(name, table.present), 0) for name in missing]
+    flaws = [TableFlaw(name, _missing(name, table.present), 0) for name in missing]
     flaws += [flaw for check in checks if table.present.issuperset(check.columns) for flaw in check.flaws(path, wanted)]
     return [*lengths.flaws(), *flaws]
 
@@ -96,14 +96,14 @@ def read_cells(path: Path, wanted: Callable[[str], bool]) -> Iterator[Mapping[st
         yield {name: [None if cell is _ABSENT else cell for cell in cells] for name, cells in kept.items()}
 
 
-def describe(name: str, flaw: Flaw) -> str:
-    """One sentence: table, column, check, count, first rows."""
+def describe(name: str, flaw: TableFlaw) -> str:
+    """The flaw in one sentence: table, column, check, count, first rows."""
     where = f"{name}: column {flaw.column!r}" if flaw.column else name
     if not flaw.rows:
         return f"{where} {flaw.check}"
-    shown = ", ".join(f"row {number}: {cell}" for number, cell in flaw.rows)
+    rows = ", ".join(f"row {number}: {cell}" for number, cell in flaw.rows)
     plural = "s break" if flaw.row_count != 1 else " breaks"
-    return f"{where} must be {flaw.check}: {flaw.row_count:,} row{plural} this ({shown})"
+    return f"{where} must be {flaw.check}: {flaw.row_count:,} row{plural} this ({rows})"
 
 
 def _required(schema: Mapping[str, Any]) -> list[str]:
@@ -128,7 +128,7 @@ _BOOLEANS: Final = frozenset({"true", "false", "True", "False", "TRUE", "FALSE"}
 
 
 def _number(cell: Cell) -> int | float | Decimal | None:
-    """The cell as a number, None for what is none."""
+    """The cell as a number, or None."""
     if isinstance(cell, str):
         return _number_in(cell)
     return cell if isinstance(cell, int | float | Decimal) and not isinstance(cell, bool) else None
@@ -145,15 +145,15 @@ def _number_in(text: str) -> int | float | None:
 
 
 def _instant(cell: Cell) -> dt.datetime | None:
-    """The cell as a time in UTC (a time without a zone counts as UTC); None for what is none."""
+    """The cell as a time in UTC, or None. A time without a zone counts as UTC."""
     if isinstance(cell, dt.datetime):
         return cell.astimezone(dt.timezone.utc) if cell.tzinfo else cell.replace(tzinfo=dt.timezone.utc)
     if isinstance(cell, dt.date):
         return dt.datetime(cell.year, cell.month, cell.day, tzinfo=dt.timezone.utc)
-    found = _TIME.match(cell) if isinstance(cell, str) else None
-    if found is None:
+    match = _TIME.match(cell) if isinstance(cell, str) else None
+    if match is None:
         return None
-    day, minutes, seconds, fraction, zone = found.groups()
+    day, minutes, seconds, fraction, zone = match.groups()
     offset = {None: "+00:00", "Z": "+00:00"}.get(zone) or zone
     offset = offset if ":" in offset else f"{offset[:3]}:{offset[3:]}"
     micros = (fraction or "0")[:6].ljust(6, "0")
@@ -193,7 +193,7 @@ def _all_integers(cells: set[Cell]) -> bool:
 def _all_numbers(cells: set[Cell]) -> bool:
     texts = cells - {None, _ABSENT}
     try:
-        # Python's numbers may have underscores, and truth values are numbers to it.
+        # `float` accepts underscores, and bools.
         return all(map(str.isascii, texts)) and "_" not in "".join(texts) and all(True for _ in map(float, texts))
     except (TypeError, ValueError):
         return False
@@ -204,89 +204,89 @@ _ALL_READ_AS: Final[Mapping[str, Callable[[set[Cell]], bool]]] = MappingProxyTyp
 )
 
 
-def _shown(cell: Cell) -> str:
+def _excerpt(cell: Cell) -> str:
     text = repr(cell) if isinstance(cell, str) else str(cell)
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}... ({len(text)} characters)"
+    return text if len(text) <= _EXCERPT_CHARS else f"{text[:_EXCERPT_CHARS]}... ({len(text)} characters)"
 
 
 # --- checks -----------------------------------------------------------------------------------------------------------
 
 
-class _Chunk:
-    """Some rows, column by column."""
+class _RowChunk:
+    """Consecutive rows, stored by column."""
 
     def __init__(self, columns: Mapping[str, Sequence[Cell]]) -> None:
         self.columns = columns
         self.row_count = len(next(iter(columns.values()), ()))
-        self._different: dict[str, set[Cell]] = {}
+        self._distinct: dict[str, set[Cell]] = {}
 
-    def different(self, column: str) -> set[Cell]:
-        """The column's different cells: each is looked at once by every check."""
-        if column not in self._different:
-            self._different[column] = set(self.columns[column])
-        return self._different[column]
+    def distinct(self, column: str) -> set[Cell]:
+        """The column's distinct cells, so that every check looks at each only once."""
+        if column not in self._distinct:
+            self._distinct[column] = set(self.columns[column])
+        return self._distinct[column]
 
 
 class _CellCheck:
-    """A condition that every cell of a column holds to or not by itself, or every pair of cells of two columns."""
+    """A condition on single cells of a column, or on pairs of cells of two columns."""
 
     def __init__(
         self,
         columns: tuple[str, ...],
         text: str,
-        is_bad: Callable[..., bool],
-        are_sound: Callable[[set[Cell]], bool] = lambda _: False,
+        is_invalid: Callable[..., bool],
+        are_all_valid: Callable[[set[Cell]], bool] = lambda _: False,
     ) -> None:
-        """`are_sound` tells of all different cells at once, and faster, that none is bad; it may leave it open."""
+        """`are_all_valid` may return True, quickly, for a set of distinct cells without an invalid one."""
         self.columns = columns
-        self._text, self._is_bad, self._are_sound = text, is_bad, are_sound
+        self._text, self._is_invalid, self._are_all_valid = text, is_invalid, are_all_valid
         self._row_count = 0
         self._rows: list[tuple[int, str]] = []
 
-    def add(self, chunk: _Chunk, rows_before: int) -> None:
+    def add(self, chunk: _RowChunk, rows_before: int) -> None:
         if len(self.columns) == 1:
-            different = chunk.different(self.columns[0])
-            bad = set() if self._are_sound(different) else set(filter(self._is_bad, different))
+            distinct = chunk.distinct(self.columns[0])
+            bad = set() if self._are_all_valid(distinct) else set(filter(self._is_invalid, distinct))
             cells: Iterable[Cell] = chunk.columns[self.columns[0]]
         else:
             cells = list(zip(*(chunk.columns[name] for name in self.columns), strict=True))
-            bad = {pair for pair in set(cells) if self._is_bad(*pair)}
+            bad = {pair for pair in set(cells) if self._is_invalid(*pair)}
         if bad:
             self._note((number, cell) for number, cell in enumerate(cells, rows_before + 1) if cell in bad)
 
     def _note(self, broken: Iterable[tuple[int, Cell]]) -> None:
         for number, cell in broken:
             self._row_count += 1
-            if len(self._rows) < _SHOWN_ROWS:
-                shown = ", ".join(map(_shown, cell)) if isinstance(cell, tuple) else _shown(cell)
-                self._rows.append((number, shown))
+            if len(self._rows) < _REPORTED_ROWS:
+                text = ", ".join(map(_excerpt, cell)) if isinstance(cell, tuple) else _excerpt(cell)
+                self._rows.append((number, text))
 
-    def flaws(self, _path: Path, _wanted: Sequence[str]) -> list[Flaw]:
-        return [Flaw(self.columns[0], self._text, self._row_count, tuple(self._rows))] if self._row_count else []
+    def flaws(self, _path: Path, _wanted: Sequence[str]) -> list[TableFlaw]:
+        return [TableFlaw(self.columns[0], self._text, self._row_count, tuple(self._rows))] if self._row_count else []
 
 
 class _UniqueCheck:
-    """No value stands twice. Kept of every value is a hash of 64 bits; the rows are looked for only if one repeats."""
+    """No value occurs twice. Only a 64-bit hash of every value is kept; rows are searched for only if one repeats."""
 
     def __init__(self, column: str) -> None:
         self.columns = (column,)
         self._hashes = array("Q")
 
-    def add(self, chunk: _Chunk, _rows_before: int) -> None:
+    def add(self, chunk: _RowChunk, _rows_before: int) -> None:
         if len(self._hashes) < _MOST_KEYS:
             cells = chunk.columns[self.columns[0]]
             self._hashes.extend(_hash(cell) for cell in cells if cell is not None and cell is not _ABSENT)
 
-    def flaws(self, path: Path, wanted: Sequence[str]) -> list[Flaw]:
+    def flaws(self, path: Path, wanted: Sequence[str]) -> list[TableFlaw]:
         count, repeated = _repeats(self._hashes)
         if not count:
             return []
         return [
-            Flaw(
+            TableFlaw(
                 self.columns[0],
                 "unique",
                 count,
-                tuple(itertools.islice(self._rows(path, wanted, repeated), _SHOWN_ROWS)),
+                tuple(itertools.islice(self._rows(path, wanted, repeated), _REPORTED_ROWS)),
             )
         ]
 
@@ -299,17 +299,17 @@ class _UniqueCheck:
             if cell is None or cell is _ABSENT or key not in repeated:
                 continue
             if key in first:
-                yield number, f"{_shown(cell)} again, first in row {first[key]}"
+                yield number, f"{_excerpt(cell)} again, first in row {first[key]}"
             first.setdefault(key, number)
 
 
 def _hash(cell: Cell) -> int:
-    # Of its text: -1 and -2 have the same hash as numbers.
+    # The hash of its text, because -1 and -2 have the same hash as numbers.
     return hash(str(cell)) & 0xFFFF_FFFF_FFFF_FFFF
 
 
 def _repeats(hashes: array[int]) -> tuple[int, set[int]]:
-    """How many of them stood before, and which; part by part, so that no more than a part is in memory as a set."""
+    """How many hashes repeat an earlier one, and which. Done in parts, so that only one part is in memory as a set."""
     count, repeated = 0, set[int]()
     parts = 1 + len(hashes) // _KEYS_A_PART
     for part in range(parts):
@@ -330,8 +330,8 @@ def _checks(schema: Mapping[str, Any]) -> Iterator[_Check]:
     for column in schema["columns"]:
         name, kind = column["name"], column["type"]
         if kind != "any":
-            are_sound = _ALL_READ_AS.get(kind, lambda _: False)
-            yield _CellCheck((name,), f"of type {kind}", _unless_null(_misreads(kind)), are_sound)
+            are_all_valid = _ALL_READ_AS.get(kind, lambda _: False)
+            yield _CellCheck((name,), f"of type {kind}", _unless_null(_misreads(kind)), are_all_valid)
         if not column["is_nullable"]:
             yield _CellCheck((name,), "not null", _is_null, lambda cells: None not in cells)
         if column["is_unique"]:
@@ -354,8 +354,8 @@ def _is_null(cell: Cell) -> bool:
     return cell is None
 
 
-def _unless_null(is_bad: Callable[[Cell], bool]) -> Callable[[Cell], bool]:
-    return lambda cell: cell is not None and cell is not _ABSENT and is_bad(cell)
+def _unless_null(is_invalid: Callable[[Cell], bool]) -> Callable[[Cell], bool]:
+    return lambda cell: cell is not None and cell is not _ABSENT and is_invalid(cell)
 
 
 def _misreads(kind: str) -> Callable[[Cell], bool]:
@@ -367,8 +367,8 @@ def _leaves_range(rule: Mapping[str, Any]) -> Callable[[Cell], bool]:
     low, high = rule["minimum"], rule["maximum"]
     is_time = isinstance(low if low is not None else high, str)
     below, above = (
-        _side(low, is_out=rule["excludes_minimum"], sign=1),
-        _side(high, is_out=rule["excludes_maximum"], sign=-1),
+        _side(low, is_excluded=rule["excludes_minimum"], sign=1),
+        _side(high, is_excluded=rule["excludes_maximum"], sign=-1),
     )
     read: Callable[[Cell], Any] = _instant if is_time else _number
 
@@ -379,24 +379,24 @@ def _leaves_range(rule: Mapping[str, Any]) -> Callable[[Cell], bool]:
     return leaves
 
 
-def _side(bound: Any, *, is_out: bool, sign: int) -> Callable[[Any], bool]:
-    """Whether a value lies beyond a bound: below it for `sign` 1, above it for -1."""
+def _side(bound: Any, *, is_excluded: bool, sign: int) -> Callable[[Any], bool]:
+    """A function that says whether a value is beyond a bound: below it for `sign` 1, above it for -1."""
     if bound is None:
         return lambda _: False
     if not isinstance(bound, str):
-        return _beyond(bound, is_out=is_out, sign=sign)
+        return _beyond(bound, is_excluded=is_excluded, sign=sign)
     limit = _instant(bound)
     if len(bound) > len("2020-01-01"):
-        return _beyond(limit, is_out=is_out, sign=sign)
+        return _beyond(limit, is_excluded=is_excluded, sign=sign)
     # A bound without a time of day is a whole day.
-    beyond = _beyond(limit and limit.date(), is_out=is_out, sign=sign)
+    beyond = _beyond(limit and limit.date(), is_excluded=is_excluded, sign=sign)
     return lambda value: beyond(value.date())
 
 
-def _beyond(limit: Any, *, is_out: bool, sign: int) -> Callable[[Any], bool]:
+def _beyond(limit: Any, *, is_excluded: bool, sign: int) -> Callable[[Any], bool]:
     if sign > 0:
-        return (lambda value: not value > limit) if is_out else (lambda value: not value >= limit)
-    return (lambda value: not value < limit) if is_out else (lambda value: not value <= limit)
+        return (lambda value: not value > limit) if is_excluded else (lambda value: not value >= limit)
+    return (lambda value: not value < limit) if is_excluded else (lambda value: not value <= limit)
 
 
 def _leaves_length(rule: Mapping[str, Any]) -> Callable[[Cell], bool]:
@@ -472,16 +472,16 @@ def _breaks_order(sign: str) -> Callable[[Cell, Cell], bool]:
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
-class _Table(NamedTuple):
-    """`names` are the columns of the chunks; `present`, complete when they have ended, those that are really there."""
+class _OpenTable(NamedTuple):
+    """`names` are the columns of the chunks; `present`, complete after the last chunk, the columns of the file."""
 
     names: list[str]
     present: set[str]
-    chunks: Iterator[_Chunk]
+    chunks: Iterator[_RowChunk]
 
 
 class _RowLengths:
-    """Rows that are not as long as the header: none of their cells is sure to stand in its column."""
+    """Collects rows that are not as long as the header, whose cells may be in wrong columns."""
 
     def __init__(self) -> None:
         self._row_count = 0
@@ -489,15 +489,19 @@ class _RowLengths:
 
     def add(self, number: int, row: Sequence[str]) -> None:
         self._row_count += 1
-        if len(self._rows) < _SHOWN_ROWS:
+        if len(self._rows) < _REPORTED_ROWS:
             self._rows.append((number, f"{len(row)} cells"))
 
-    def flaws(self) -> list[Flaw]:
-        return [Flaw("", "a row as long as the header", self._row_count, tuple(self._rows))] if self._row_count else []
+    def flaws(self) -> list[TableFlaw]:
+        return (
+            [TableFlaw("", "a row as long as the header", self._row_count, tuple(self._rows))]
+            if self._row_count
+            else []
+        )
 
 
-def _open(path: Path, wanted: Sequence[str] | None, lengths: _RowLengths) -> _Table:
-    """The columns of the file that are wanted and there, and its rows in chunks; of a folder, of all its parts."""
+def _open(path: Path, wanted: Sequence[str] | None, lengths: _RowLengths) -> _OpenTable:
+    """The wanted columns that the file has, and its rows in chunks; for a folder, those of all its parts."""
     if not path.is_dir():
         return _open_file(path, wanted, lengths)
     parts = [part for part in sorted(path.rglob("*")) if part.is_file() and part.name[0] not in "._"]
@@ -505,40 +509,40 @@ def _open(path: Path, wanted: Sequence[str] | None, lengths: _RowLengths) -> _Ta
         raise UnreadableError(f"{path} is a folder without files")
     tables = [_open_file(part, wanted, lengths) for part in parts]
     names = [name for name in tables[0].names if all(name in table.names for table in tables)]
-    return _Table(
+    return _OpenTable(
         names,
         set.intersection(*(table.present for table in tables)),
         itertools.chain.from_iterable(table.chunks for table in tables),
     )
 
 
-def _open_file(path: Path, wanted: Sequence[str] | None, lengths: _RowLengths) -> _Table:
+def _open_file(path: Path, wanted: Sequence[str] | None, lengths: _RowLengths) -> _OpenTable:
     with path.open("rb") as file:
-        mark = file.read(8)
-    if mark.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):
-        return _open_arrow(path, mark, wanted)
-    if mark.startswith((b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xd0\xcf\x11\xe0", b"ORC")):
+        magic = file.read(8)
+    if magic.startswith((b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")):
+        return _open_arrow(path, magic, wanted)
+    if magic.startswith((b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"\xd0\xcf\x11\xe0", b"ORC")):
         raise UncheckedError(f"{path} is of a format that is not checked (Excel, ORC, zstd); pass it as CSV or Parquet")
-    opener = _opener(mark)
+    opener = _opener(magic)
     head = _head(path, opener)
     if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise UnreadableError(f"{path} holds binary data of no known format")
     encoding = _encoding(head)
     start = head.decode(encoding, errors="replace").lstrip("\ufeff \t\r\n")
     lines = _lines(path, opener, encoding)
-    # Objects, or a list of them; a header of delimited text may begin with a bracket too.
+    # Objects or a list of objects; a header of delimited text may begin with a bracket too.
     if re.match(r'\{\s*["}]|\[\s*[{\]]', start):
         return _open_json(path, opener, encoding, wanted)
     return _open_delimited(lines, start, wanted, lengths)
 
 
 def _head(path: Path, opener: Callable[[Path], IO[bytes]]) -> bytes:
-    with _damage_told(path), opener(path) as raw:
+    with _damage_as_unreadable(path), opener(path) as raw:
         return raw.read(_HEAD_BYTES)
 
 
 @contextlib.contextmanager
-def _damage_told(path: Path) -> Iterator[None]:
+def _damage_as_unreadable(path: Path) -> Iterator[None]:
     import lzma
     import zlib
 
@@ -548,14 +552,14 @@ def _damage_told(path: Path) -> Iterator[None]:
         raise UnreadableError(f"{path} is cut off or damaged ({error})") from error
 
 
-def _opener(mark: bytes) -> Callable[[Path], IO[bytes]]:
+def _opener(magic: bytes) -> Callable[[Path], IO[bytes]]:
     import bz2
     import gzip
     import lzma
 
     openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-    found = next((opener for start, opener in openers.items() if mark.startswith(start)), None)
-    return found or (lambda path: path.open("rb"))
+    decompress = next((opener for start, opener in openers.items() if magic.startswith(start)), None)
+    return decompress or (lambda path: path.open("rb"))
 
 
 def _encoding(head: bytes) -> str:
@@ -570,10 +574,10 @@ def _encoding(head: bytes) -> str:
 
 
 def _lines(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> Iterator[str]:
-    """The lines with their ends, as the csv module wants them. Raises UnreadableError for one without an end."""
+    """The lines with their ends, as the csv module needs them. Raises UnreadableError for an endless line."""
     rest = ""
     for block in _blocks(path, opener, encoding):
-        # Lines of old that end in a carriage return alone.
+        # Old files end lines with a carriage return alone.
         whole = rest + (block if "\n" in block else block.replace("\r", "\n"))
         *lines, rest = whole.split("\n")
         if len(rest) >= _LONGEST_LINE_CHARS:
@@ -585,7 +589,7 @@ def _lines(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> It
 
 def _blocks(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> Iterator[str]:
     with (
-        _damage_told(path),
+        _damage_as_unreadable(path),
         opener(path) as raw,
         io.TextIOWrapper(raw, encoding=encoding, errors="replace", newline="") as file,
     ):
@@ -593,8 +597,8 @@ def _blocks(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> I
             yield block
 
 
-class _Dialect(NamedTuple):
-    """How text is delimited; `comment_lines`, which begin with `#`, come before the header."""
+class _TextDialect(NamedTuple):
+    """How text is delimited. `comment_lines` lines that begin with `#` precede the header."""
 
     delimiter: str = ","
     quote: str = '"'
@@ -602,7 +606,7 @@ class _Dialect(NamedTuple):
     comment_lines: int = 0
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """The rows that are not empty, the header first."""
+        """The non-empty rows, the header first."""
         reader = csv.reader(
             itertools.islice(lines, self.comment_lines, None),
             delimiter=self.delimiter,
@@ -613,30 +617,30 @@ class _Dialect(NamedTuple):
         return filter(None, reader)
 
 
-def _open_delimited(lines: Iterator[str], start: str, wanted: Sequence[str] | None, lengths: _RowLengths) -> _Table:
+def _open_delimited(lines: Iterator[str], start: str, wanted: Sequence[str] | None, lengths: _RowLengths) -> _OpenTable:
     csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_LINE_CHARS))
     first = next(lines, "").lstrip("\ufeff")
     rows = _dialect(start, set(wanted or ())).rows(itertools.chain([first], lines))
     header = _unique_names(next(rows, []))
-    places = {name: position for position, name in enumerate(header) if wanted is None or name in wanted}
-    return _Table(list(places), set(header), _text_chunks(rows, len(header), places, lengths))
+    positions = {name: position for position, name in enumerate(header) if wanted is None or name in wanted}
+    return _OpenTable(list(positions), set(header), _text_chunks(rows, len(header), positions, lengths))
 
 
-def _dialect(start: str, wanted: set[str]) -> _Dialect:
-    """The delimiter that parts the header into the most of the wanted names, and then into the most cells."""
+def _dialect(start: str, wanted: set[str]) -> _TextDialect:
+    """The dialect whose delimiter gives a header with the most wanted names, and among those the most cells."""
     lines = start.splitlines(keepends=True)
     comment_lines = len(list(itertools.takewhile(lambda line: re.match(r"#\s", line), lines)))
     quote, escape = _quoting(start)
 
-    def found(dialect: _Dialect) -> tuple[int, int]:
+    def quality(dialect: _TextDialect) -> tuple[int, int]:
         header = next(dialect.rows(lines), [])
         return len(wanted & set(_unique_names(header))), len(header)
 
-    return max((_Dialect(delimiter, quote, escape, comment_lines) for delimiter in _DELIMITERS), key=found)
+    return max((_TextDialect(delimiter, quote, escape, comment_lines) for delimiter in _DELIMITERS), key=quality)
 
 
 def _quoting(text: str) -> tuple[str, str | None]:
-    """The quote, and what stands before one within a text where quotes are not doubled."""
+    """The quote character, and the character that escapes it if quotes are not doubled."""
     if '\\"' in text and re.search(r'(?:^|[,;\t|])"', text, re.MULTILINE):
         return '"', "\\"
     single = re.findall(r"(?:^|[,;\t|])'[^'\n]*'(?=[,;\t|\r\n]|$)", text, re.MULTILINE)
@@ -644,7 +648,7 @@ def _quoting(text: str) -> tuple[str, str | None]:
 
 
 def _unique_names(names: Sequence[str]) -> list[str]:
-    """The names as pandas makes them unique: `a`, `a.1`, `Unnamed: 2`."""
+    """The names made unique as pandas does it: `a`, `a.1`, `Unnamed: 2`."""
     filled = [name or f"Unnamed: {position}" for position, name in enumerate(names)]
     taken, unique, seen = set(filled), [], dict[str, int]()
     for name in filled:
@@ -658,18 +662,18 @@ def _unique_names(names: Sequence[str]) -> list[str]:
 
 
 def _text_chunks(
-    rows: Iterator[list[str]], width: int, places: Mapping[str, int], lengths: _RowLengths
-) -> Iterator[_Chunk]:
+    rows: Iterator[list[str]], width: int, positions: Mapping[str, int], lengths: _RowLengths
+) -> Iterator[_RowChunk]:
     number = 0
     absent: list[Any] = [_ABSENT] * width
     while chunk := _rows(rows):
         for offset, row in enumerate(chunk):
             if len(row) != width:
                 lengths.add(number + offset + 1, row)
-                chunk[offset] = absent  # so that the rows after it keep their numbers
+                chunk[offset] = absent  # so that later rows keep their numbers
         number += len(chunk)
         columns = list(zip(*chunk, strict=True))
-        yield _Chunk({name: _with_nulls(columns[at]) for name, at in places.items()})
+        yield _RowChunk({name: _with_nulls(columns[at]) for name, at in positions.items()})
 
 
 def _with_nulls(cells: Sequence[str]) -> Sequence[Cell]:
@@ -683,22 +687,24 @@ def _rows(rows: Iterator[list[str]]) -> list[list[str]]:
         raise UnreadableError(f"it cannot be read as delimited text ({error})") from error
 
 
-def _open_json(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str, wanted: Sequence[str] | None) -> _Table:
+def _open_json(
+    path: Path, opener: Callable[[Path], IO[bytes]], encoding: str, wanted: Sequence[str] | None
+) -> _OpenTable:
     present = set[str]()
-    return _Table(list(wanted or ()), present, _json_chunks(_records(path, opener, encoding), wanted, present))
+    return _OpenTable(list(wanted or ()), present, _json_chunks(_records(path, opener, encoding), wanted, present))
 
 
 def _json_chunks(
     records: Iterator[dict[str, Any]], wanted: Sequence[str] | None, present: set[str]
-) -> Iterator[_Chunk]:
+) -> Iterator[_RowChunk]:
     while chunk := list(itertools.islice(records, _CHUNK_ROWS)):
         present.update(*chunk)
         names = present if wanted is None else wanted
-        yield _Chunk({name: _told_apart([_plain(record.get(name)) for record in chunk]) for name in names})
+        yield _RowChunk({name: _with_text_bools([_plain(record.get(name)) for record in chunk]) for name in names})
 
 
-def _told_apart(cells: list[Cell]) -> list[Cell]:
-    """The cells with truth values as text where they stand among others: True equals 1."""
+def _with_text_bools(cells: list[Cell]) -> list[Cell]:
+    """The cells, with bools as text if there are other types too, because True equals 1."""
     kinds = set(map(type, cells)) - {type(None)}
     return (
         [str(cell) if isinstance(cell, bool) else cell for cell in cells] if bool in kinds and len(kinds) > 1 else cells
@@ -706,14 +712,14 @@ def _told_apart(cells: list[Cell]) -> list[Cell]:
 
 
 def _records(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> Iterator[dict[str, Any]]:
-    """The objects of JSON Lines, or of one list, decoded one after the other."""
+    """The objects of JSON Lines, or of one list, decoded one by one."""
     text = "\ufeff \t\r\n"
     blocks = (block for block in _blocks(path, opener, encoding) if block.strip(text))
     first = next(blocks, "").lstrip(text)
     buffer, needed_chars = "", 0
     for piece in itertools.chain([first.removeprefix("[")], blocks, [None]):
         buffer += piece or ""
-        # A value that is not whole yet is tried again when much has come: each time anew would take for ever.
+        # An incomplete value is retried only after much more text: a retry on every block would take quadratic time.
         if piece is not None and len(buffer) < needed_chars:
             continue
         position = 0
@@ -726,11 +732,11 @@ def _records(path: Path, opener: Callable[[Path], IO[bytes]], encoding: str) -> 
         if len(buffer) > _LONGEST_LINE_CHARS:
             break
     if buffer.strip(f"{text}],"):
-        raise UnreadableError(f"{path} is no JSON from {_shown(buffer[:_SHOWN_CHARS])} on")
+        raise UnreadableError(f"{path} is no JSON from {_excerpt(buffer[:_EXCERPT_CHARS])} on")
 
 
 def _values(text: str) -> Iterator[tuple[Any, int]]:
-    """The whole values that the text begins with, each with the place of its end."""
+    """The complete values at the start of the text, each with the position of its end."""
     decoder, position = json.JSONDecoder(), _skip(text, 0)
     while position < len(text):
         try:
@@ -748,54 +754,54 @@ def _skip(text: str, position: int) -> int:
 
 
 def _plain(value: Any) -> Cell:
-    """A nested value as its text; a number that is none as null."""
+    """A nested value as JSON text, NaN as null, any other value unchanged."""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False)
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _open_arrow(path: Path, mark: bytes, wanted: Sequence[str] | None) -> _Table:
+def _open_arrow(path: Path, magic: bytes, wanted: Sequence[str] | None) -> _OpenTable:
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise UncheckedError(f"{path} is a Parquet or Arrow file, and pyarrow is not installed to check it") from None
     try:
-        if mark.startswith(b"PAR1"):
+        if magic.startswith(b"PAR1"):
             parquet = pq.ParquetFile(path)
             names = [name for name in parquet.schema_arrow.names if wanted is None or name in wanted]
-            return _Table(
+            return _OpenTable(
                 names, set(names), map(_arrow_chunk, parquet.iter_batches(batch_size=_CHUNK_ROWS, columns=names))
             )
-        reader = pa.ipc.open_file(path) if mark.startswith(b"ARROW1") else pa.ipc.open_stream(path)
+        reader = pa.ipc.open_file(path) if magic.startswith(b"ARROW1") else pa.ipc.open_stream(path)
         batches = (
-            (reader.get_batch(at) for at in range(reader.num_record_batches)) if mark[:1] == b"A" else iter(reader)
+            (reader.get_batch(at) for at in range(reader.num_record_batches)) if magic[:1] == b"A" else iter(reader)
         )
         names = [name for name in reader.schema.names if wanted is None or name in wanted]
-        return _Table(names, set(reader.schema.names), (_arrow_chunk(batch.select(names)) for batch in batches))
+        return _OpenTable(names, set(reader.schema.names), (_arrow_chunk(batch.select(names)) for batch in batches))
     except (pa.ArrowException, OSError) as error:
         raise UnreadableError(f"{path} cannot be read ({error})") from error
 
 
-def _arrow_chunk(batch: Any) -> _Chunk:
-    return _Chunk({name: [_plain(cell) for cell in batch.column(name).to_pylist()] for name in batch.schema.names})
+def _arrow_chunk(batch: Any) -> _RowChunk:
+    return _RowChunk({name: [_plain(cell) for cell in batch.column(name).to_pylist()] for name in batch.schema.names})
 
 
 # --- all files of a run -----------------------------------------------------------------------------------------------
 
 
 def check_folder(schemas: Mapping[str, Any], folder: Path) -> list[str]:
-    """What the files of a folder, by the names of their schemas, break: one sentence each.
+    """How the files of a folder violate the schemas of the same names, one sentence each.
 
-    On stderr stands what is of a format that is not checked.
+    Files of a format that is not checked are reported on stderr.
     """
-    found: list[str] = []
+    flaws: list[str] = []
     for name, schema in schemas.items():
         if (folder / name).exists():
             try:
-                found += [describe(name, flaw) for flaw in check_table(folder / name, schema)]
+                flaws += [describe(name, flaw) for flaw in check_table(folder / name, schema)]
             except UncheckedError as error:
                 sys.stderr.write(f"{name} is not checked: {error}\n")
             except (UnreadableError, OSError) as error:
-                found.append(f"{name}: {error}")
-    return found
+                flaws.append(f"{name}: {error}")
+    return flaws

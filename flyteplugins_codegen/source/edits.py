@@ -1,9 +1,15 @@
-"""Search and replace edits, as a model proposes them, applied to a file: all of them or none."""
+"""Edits of files: search and replace as a model proposes them, all applied or none, and changes as a unified diff."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from typing import Final
+
+_NO_NEWLINE: Final = "\\ No newline at end of file\n"
+
+
+# --- search and replace -----------------------------------------------------------------------------------------------
 
 
 class EditError(ValueError):
@@ -22,12 +28,12 @@ class EditError(ValueError):
 def apply_edits(code: str, edits: Sequence[tuple[str, str]]) -> str:
     """The code with every `(search, replace)` pair applied in order, each to the result of those before it.
 
-    A search text must occur exactly once. Where it does not occur, it may match whole lines that differ from it only in
-    indentation, in how many blanks stand between words, and in line ends, again at one place only; the replacement is
-    then indented as the lines that it replaces. An empty search text fills an empty file.
+    A search text must occur exactly once. If it does not occur, it may match whole lines that differ from it only in
+    indentation, in the number of blanks between words, and in line ends, again exactly once; the replacement is then
+    indented like the lines that it replaces. An empty search text fills an empty file.
 
     Raises:
-        EditError: an edit matches no place, or several. The code is a value, so nothing is ever half-edited.
+        EditError: an edit matches nowhere, or in several places. Then no edit is applied.
     """
     for number, (search, replace) in enumerate(edits, start=1):
         code = _apply_edit(code, search, replace, number)
@@ -43,19 +49,22 @@ def _apply_edit(code: str, search: str, replace: str, number: int) -> str:
     if first < 0:
         return _apply_to_lines(code, search, replace, number)
     if code.find(search, first + 1) >= 0:
-        raise EditError(number, search, f"ambiguous with {_occurrences(code, search)} places")
-    return code[:first] + _with_line_ends(replace, _line_end(code)) + code[first + len(search) :]
+        count = max(2, code.count(search))  # `count` skips overlapping occurrences
+        raise EditError(number, search, f"ambiguous with {count} places")
+    if _line_end(code) == "\r\n":
+        replace = replace.replace("\r\n", "\n").replace("\n", "\r\n")
+    return code[:first] + replace + code[first + len(search) :]
 
 
 def _apply_to_lines(code: str, search: str, replace: str, number: int) -> str:
     leading, wanted, trailing = _without_blank_edges(search.split("\n"))
     lines = code.split("\n")
-    places = _places(lines, wanted)
-    if not places:
+    matches = _matches(lines, wanted)
+    if not matches:
         raise EditError(number, search, "not found")
-    if len(places) > 1:
-        raise EditError(number, search, f"ambiguous with {len(places)} places")
-    (start, indents), end_mark = places[0], "\r" if _line_end(code) == "\r\n" else ""
+    if len(matches) > 1:
+        raise EditError(number, search, f"ambiguous with {len(matches)} places")
+    (start, indents), end_mark = matches[0], "\r" if _line_end(code) == "\r\n" else ""
     new = _trim_edges(replace.replace("\r\n", "\n").split("\n"), leading, trailing) if replace.strip() else []
     new = [_reindented(line, indents) + end_mark for line in new]
     end = start + len(wanted)
@@ -64,22 +73,22 @@ def _apply_to_lines(code: str, search: str, replace: str, number: int) -> str:
     return "\n".join(lines[:start] + new + lines[end:])
 
 
-def _places(lines: list[str], wanted: list[str]) -> list[tuple[int, dict[str, str]]]:
-    """Where the wanted lines occur, and how their indentation reads at that place."""
+def _matches(lines: list[str], wanted: list[str]) -> list[tuple[int, dict[str, str]]]:
+    """The indices where the wanted lines occur, each with the map from wanted to present indentation."""
     stripped, target = [" ".join(line.split()) for line in lines], [" ".join(line.split()) for line in wanted]
-    found = []
+    matches = []
     for start in range(len(lines) - len(target) + 1):
         if stripped[start] == target[0] and stripped[start : start + len(target)] == target:
             indents = _indent_map(wanted, lines[start : start + len(target)])
             if indents is not None:
-                found.append((start, indents))
-    return found
+                matches.append((start, indents))
+    return matches
 
 
 def _indent_map(wanted: list[str], present: list[str]) -> dict[str, str] | None:
-    """Each indentation of the search text to the one in the file; None where one would stand for two.
+    """The indentation in the file for each one in the search text; None if one would correspond to two.
 
-    Then the lines are nested otherwise than the search text says, and no replacement could be indented with certainty.
+    In that case the lines are nested differently, and no replacement can be indented with certainty.
     """
     indents: dict[str, str] = {}
     for ours, theirs in zip(wanted, present, strict=True):
@@ -96,7 +105,7 @@ def _reindented(line: str, indents: dict[str, str]) -> str:
     if known:
         nearest = max(known, key=len)
         return indents[nearest] + line[len(nearest) :]
-    # Less indented than all of the search text: move it as far as the least indented line moved.
+    # Less indented than the whole search text: moved as far as its least indented line.
     least = min(indents, key=len)
     shorter = len(least) - len(indent)
     return indents[least][: max(0, len(indents[least]) - shorter)] + line[len(indent) :]
@@ -107,13 +116,13 @@ def _indent(line: str) -> str:
 
 
 def _without_blank_edges(lines: list[str]) -> tuple[int, list[str], int]:
-    """How many blank lines lead, the lines between, how many blank lines trail."""
+    """The number of leading blank lines, the lines between, the number of trailing blank lines."""
     filled = [number for number, line in enumerate(lines) if line.strip()]
     return filled[0], lines[filled[0] : filled[-1] + 1], len(lines) - 1 - filled[-1]
 
 
 def _trim_edges(lines: list[str], leading: int, trailing: int) -> list[str]:
-    """The lines without as many blank ones at either edge as the search text had there."""
+    """The lines without the leading and trailing blank lines that the search text had."""
     before, _, after = _without_blank_edges(lines)
     return lines[min(before, leading) : len(lines) - min(after, trailing)]
 
@@ -123,28 +132,21 @@ def _line_end(code: str) -> str:
     return "\r\n" if crlf and crlf == code.count("\n") else "\n"
 
 
-def _with_line_ends(text: str, line_end: str) -> str:
-    return text if line_end == "\n" else text.replace("\r\n", "\n").replace("\n", line_end)
-
-
-def _occurrences(code: str, search: str) -> int:
-    return max(2, code.count(search))  # `count` leaves overlapping places out
-
-
 def _first_line(search: str) -> str:
     lines = [line for line in search.strip().split("\n") if line.strip()]
     first = lines[0][:80] if lines else ""
     return f"{first} (+{len(lines) - 1} lines)" if len(lines) > 1 else first
 
 
-# What changed in a file, as a unified diff that `git apply` and `patch -p1` take.
-
-_NO_NEWLINE = "\\ No newline at end of file\n"
+# --- unified diffs ----------------------------------------------------------------------------------------------------
 
 
 def unified_diff(old: str, new: str, name: str) -> str:
-    """The diff of a file of this name, relative and with slashes; "" where nothing changed."""
-    # Not `splitlines`: a form feed or a line separator of Unicode's ends no line of a diff.
+    """The unified diff of a file, for `git apply` and `patch -p1`; "" if nothing changed.
+
+    `name` is the file's relative path with slashes.
+    """
+    # Not `splitlines`, because form feeds and Unicode line separators do not end a line of a diff.
     lines = difflib.unified_diff(_lines(old), _lines(new), f"a/{name}", f"b/{name}")
     return "".join(line if line.endswith("\n") else f"{line}\n{_NO_NEWLINE}" for line in lines)
 

@@ -144,7 +144,7 @@ def failed_beyond_blame(report: TestReport | None) -> str:
 def flaw_of_tests(report: TestReport | None) -> str:
     """Why the generated tests fail for every solution: no Python, no test, no assertion; "" if they do not."""
     causes = (suite.cause for suite in report.suites if suite.origin == "generated") if report else ()
-    flaws = (cause.told for cause in causes if cause and cause.is_certain and cause.kind in _FLAWS_OF_TESTS)
+    flaws = (cause.summary for cause in causes if cause and cause.is_certain and cause.kind in _FLAWS_OF_TESTS)
     return next(flaws, "")
 
 

@@ -207,7 +207,7 @@ def _drop_unsettled(run: Run, base: Attempt) -> DropTests | None:
 def describe_cause(attempt: Attempt) -> str:
     """Why the attempt failed, in one line."""
     cause = attempt.report.causes[0] if attempt.report and attempt.report.causes else _NOTHING_RAN
-    return cause.told
+    return cause.summary
 
 
 # --- after success ---

@@ -198,7 +198,7 @@ def _modules(text: str) -> set[str]:
 
 def _strength(mutants: Sequence[Mutant], fates: dict[int, Fate], wall_s: float) -> TestStrength:
     tried = {number: fate for number, fate in sorted(fates.items()) if fate != "invalid" and number < len(mutants)}
-    survivors = tuple(mutants[number].told for number, fate in tried.items() if fate == "survived")
+    survivors = tuple(mutants[number].summary for number, fate in tried.items() if fate == "survived")
     killed = len(tried) - len(survivors)
     return TestStrength(
         share=killed / len(tried) if tried else None,

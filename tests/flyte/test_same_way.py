@@ -36,7 +36,7 @@ def way_of(result: CodeGenEvalResult) -> list[tuple[object, ...]]:
             attempt.blame,
             attempt.blame_reason,
             attempt.unusable,
-            attempt.cause and attempt.cause.told,
+            attempt.cause and attempt.cause.summary,
             attempt.strength and attempt.strength.share,
             attempt.candidate,
         )

@@ -29,7 +29,7 @@ from flyteplugins_codegen.models.job import OUTPUT_TYPES, output_types, type_nam
         (3, None),
     ],
 )
-def test_a_type_is_told_by_python_type_flytekit_type_or_name(declared, name):
+def test_a_type_is_given_as_python_type_flytekit_type_or_name(declared, name):
     assert type_name(declared) == name
 
 
@@ -42,6 +42,6 @@ def test_every_name_is_its_own_type_name():
     assert [type_name(name) for name in OUTPUT_TYPES] == list(OUTPUT_TYPES)
 
 
-def test_a_type_that_only_calls_itself_a_flytefile_is_none():
+def test_another_class_named_flytefile_is_not_a_type():
     impostor = type("FlyteFile", (), {"__module__": "elsewhere"})
     assert type_name(impostor) is None

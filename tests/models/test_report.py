@@ -21,7 +21,7 @@ def script(*isolation, cause=None):
         (TestReport(runs=(script("none"),)), ("none",)),
     ],
 )
-def test_only_what_held_in_every_run_counts_as_isolation(report, isolation):
+def test_only_layers_that_every_run_had_count_as_isolation(report, isolation):
     assert report.isolation == isolation
 
 

@@ -21,7 +21,7 @@ from flyteplugins_codegen.models.settings import Resources, SecretReference, Set
         {"max_turns": 0},
     ],
 )
-def test_a_setting_that_is_not_possible_is_named(wrong):
+def test_a_setting_that_is_not_allowed_is_named(wrong):
     with pytest.raises(ValidationError) as caught:
         AutoCoderAgent(model="openai/x", **wrong)
     assert caught.value.errors()[0]["loc"] == (next(iter(wrong)),)
@@ -59,7 +59,7 @@ def test_memory_is_read_as_kubernetes_reads_it(mem, mib):
     assert Resources(mem=mem).memory_mib == mib
 
 
-def test_memory_that_is_no_quantity_is_refused():
+def test_memory_that_is_not_a_quantity_is_refused():
     with pytest.raises(ValidationError, match="'lots' is no quantity of memory"):
         Resources(mem="lots")
 
@@ -71,7 +71,7 @@ def test_processors_and_gpus_that_no_cluster_takes_are_refused(wrong):
 
 
 @pytest.mark.parametrize("cpu", ["1", "2.5", "250m", 4, 0.5])
-def test_processors_are_quantities_as_a_cluster_has_them(cpu):
+def test_processors_are_kubernetes_quantities(cpu):
     settings = Settings(model="openai/gpt-5", resources={"cpu": cpu})
     assert settings.resources is not None
     assert settings.resources.cpu == str(cpu)

@@ -1,4 +1,4 @@
-"""The launcher: a cluster's rules for values as text, and the way from /var/inputs through a script to /var/outputs."""
+"""The launcher: a cluster's rules for values as text, and running a script from /var/inputs to /var/outputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def us(**parts: float) -> dt.timedelta:
     return dt.timedelta(**parts)
 
 
-# What Go's strconv and time packages accept: from their documentation and the tables of their own tests.
+# Texts that Go's strconv and time packages accept, from their documentation and the tables of their own tests.
 ACCEPTED: list[tuple[str, str, Any]] = [
     ("int", "42", 42),
     ("int", "+5", 5),
@@ -213,13 +213,13 @@ def flaw(folder: Path, type_name: str) -> str:
     return "\n".join(output_flaws({"out": type_name}, folder))
 
 
-def test_a_missing_output_names_what_is_there_instead(tmp_path: Path) -> None:
+def test_a_missing_output_is_reported_with_the_outputs_that_exist(tmp_path: Path) -> None:
     (tmp_path / "out.csv").write_text("a")
     assert "missing" in flaw(tmp_path, "file")
     assert "'out.csv'" in flaw(tmp_path, "file")
 
 
-def test_a_link_is_no_output_even_to_a_good_file(tmp_path: Path) -> None:
+def test_a_link_is_refused_as_an_output_even_if_it_points_to_a_valid_file(tmp_path: Path) -> None:
     (tmp_path / "real").write_text("1")
     (tmp_path / "out").symlink_to(tmp_path / "real")
     assert "link" in flaw(tmp_path, "int")
@@ -242,7 +242,7 @@ def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     assert "empty" in flaw(tmp_path, "directory")
 
 
-def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
+def test_a_folder_is_refused_as_a_file_and_a_file_as_a_folder(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     assert "it is a folder" in flaw(tmp_path, "int")
     (tmp_path / "out").rmdir()
@@ -250,7 +250,7 @@ def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path: Path) -> None:
     assert "it is a file" in flaw(tmp_path, "directory")
 
 
-def test_good_outputs_have_no_flaw(tmp_path: Path) -> None:
+def test_valid_outputs_have_no_flaw(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "a.csv").write_text("a")
     (tmp_path / "n").write_text("7\n")
@@ -262,7 +262,7 @@ def test_good_outputs_have_no_flaw(tmp_path: Path) -> None:
 
 
 class Pod:
-    """What a pod has: inputs that co-pilot left, a place for outputs, and the launcher's file."""
+    """A pod: inputs that co-pilot wrote, a folder for outputs, and the launcher's file."""
 
     def __init__(self, folder: Path, script: str) -> None:
         self.inputs, self.outputs, self.script = folder / "inputs", folder / "outputs", folder / "solution.py"
@@ -320,7 +320,7 @@ def test_no_value_is_taken_for_an_option(tmp_path: Path, type_name: str, text: s
         ("str", "\0", "NUL"),
     ],
 )
-def test_a_bad_input_is_told_before_the_script_starts(
+def test_an_invalid_input_is_reported_before_the_script_starts(
     tmp_path: Path, type_name: str, content: str | None, told: str
 ) -> None:
     pod = Pod(tmp_path, ECHO)
@@ -333,7 +333,7 @@ def test_a_bad_input_is_told_before_the_script_starts(
     assert not (pod.outputs / "seen").exists()
 
 
-def test_the_script_s_own_status_and_words_reach_the_cluster(tmp_path: Path) -> None:
+def test_the_status_and_stderr_of_the_script_reach_the_cluster(tmp_path: Path) -> None:
     pod = Pod(tmp_path, "import sys; print('out'); sys.stderr.write('no rows in June'); sys.exit(7)")
     finished = pod.launch({}, {})
     assert (finished.returncode, finished.stdout) == (7, "out\n")
@@ -342,7 +342,7 @@ def test_the_script_s_own_status_and_words_reach_the_cluster(tmp_path: Path) -> 
     assert pod.error.endswith("no rows in June")
 
 
-def test_a_killed_script_is_told_apart_from_one_that_exits(tmp_path: Path) -> None:
+def test_a_killed_script_is_distinguished_from_one_that_exits(tmp_path: Path) -> None:
     pod = Pod(tmp_path, "import os; os.kill(os.getpid(), 9)")
     assert pod.launch({}, {}).returncode == 128 + signal.SIGKILL
     assert "SIGKILL" in pod.error
@@ -355,7 +355,7 @@ def test_a_killed_script_is_told_apart_from_one_that_exits(tmp_path: Path) -> No
     ids=["file", "pipe"],
 )
 @pytest.mark.parametrize("status", [0, 7])
-def test_an_error_file_of_the_script_s_own_fails_the_task_and_holds_up_nobody(
+def test_an_error_file_that_the_script_writes_fails_the_task_without_blocking(
     tmp_path: Path, leaves: str, told: str, status: int
 ) -> None:
     pod = Pod(

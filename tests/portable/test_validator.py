@@ -1,4 +1,4 @@
-"""Checking files against schemas: what is found, in which rows, in how little memory, and as Pandera finds it."""
+"""Checking files against schemas: flaws and their rows, the memory used, and agreement with Pandera."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def test_a_violation_names_column_check_count_and_first_rows(tmp_path: Path) -> 
     ]
 
 
-def test_only_the_first_rows_are_shown_and_long_cells_cut(tmp_path: Path) -> None:
+def test_only_the_first_rows_are_reported_and_long_cells_are_cut(tmp_path: Path) -> None:
     path = saved(tmp_path, "n\n" + f"{'x' * 100}\n" * 50)
     (flaw,) = check_table(path, schema(columns=(INTEGER,)))
     assert (flaw.row_count, [number for number, _ in flaw.rows]) == (50, [1, 2, 3, 4, 5])
     assert "(102 characters)" in flaw.rows[0][1]
 
 
-def test_a_missing_column_is_told_with_the_one_that_may_be_meant(tmp_path: Path) -> None:
+def test_a_missing_column_is_reported_with_a_similar_one(tmp_path: Path) -> None:
     path = saved(tmp_path, "N ,s\n1,a\n")
     assert sentences(path, schema(columns=(INTEGER,))) == ["t: column 'n' is missing; did you mean 'N '?"]
     assert not sentences(path, schema(columns=(INTEGER.model_copy(update={"is_required": False}),)))
@@ -82,7 +82,7 @@ RULES = {
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.kind} {rule.text}")
-def test_each_rule_tells_good_from_bad(rule: Rule, tmp_path: Path) -> None:
+def test_each_rule_accepts_valid_and_rejects_invalid_cells(rule: Rule, tmp_path: Path) -> None:
     good, bad = RULES[rule]
     assert not sentences(saved(tmp_path, f"n,s\n{good},9\n"), schema(rule))
     (flaw,) = check_table(saved(tmp_path, f"n,s\n{good},9\n{bad},9\n"), schema(rule))
@@ -131,7 +131,7 @@ RECORDS = [{"n": 1, "a": "x"}, {"n": True, "a": {"b": [1]}}, {"n": "3"}, {"n": N
 
 
 @pytest.mark.parametrize("is_lines", [True, False], ids=["lines", "list"])
-def test_json_tells_numbers_from_texts_and_truth_values(is_lines: bool, tmp_path: Path) -> None:  # noqa: FBT001 - a case
+def test_json_keeps_numbers_texts_and_bools_apart(is_lines: bool, tmp_path: Path) -> None:  # noqa: FBT001 - a case
     text = "\n".join(map(json.dumps, RECORDS)) if is_lines else json.dumps(RECORDS, indent=1)
     for data in (text.encode(), bz2.compress(text.encode())):
         (flaw,) = check_table(saved(tmp_path, data, "t"), schema(columns=(ColumnSchema(name="n", type="number"),)))
@@ -190,13 +190,13 @@ BAD = {
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_what_cannot_be_read_is_told_and_not_passed(kind: str, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported_and_does_not_pass(kind: str, tmp_path: Path) -> None:
     path = saved(tmp_path, BAD[kind], "t")
     with pytest.raises(UnreadableError):
         check_table(path, schema(columns=(INTEGER,)))
 
 
-def test_ragged_rows_are_told_and_not_misread(tmp_path: Path) -> None:
+def test_ragged_rows_are_reported_and_not_misread(tmp_path: Path) -> None:
     path = saved(tmp_path, "n,s\n1,a\n2\n3,a,b\n4,d\n")
     (flaw,) = check_table(path, schema(columns=(INTEGER,)))
     assert (flaw.check, flaw.rows) == ("a row as long as the header", ((2, "1 cells"), (3, "3 cells")))
@@ -261,7 +261,7 @@ def rules_of(draw: st.DrawFn, kind: str) -> Rule:
 
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_the_emitted_pandera_schema_judges_alike(tmp_path: Path, data: st.DataObject) -> None:
+def test_the_emitted_pandera_schema_gives_the_same_verdict(tmp_path: Path, data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(sorted(CELLS)))
     rule = data.draw(rules_of(kind))
     rows = data.draw(st.lists(st.tuples(CELLS[kind], CELLS[kind]), min_size=1, max_size=6))

@@ -1,4 +1,4 @@
-"""Of a model's assertions those are taken that are Python, call the function, and contradict no other."""
+"""Selecting a model's assertions that are Python, call the function, and contradict no other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from flyteplugins_codegen.source.test_edits import useful_assertions
         "assert f(f(1)) == 3",
     ],
 )
-def test_an_assertion_about_the_function_is_taken_as_it_stands(text):
+def test_an_assertion_about_the_function_is_kept_unchanged(text):
     assert useful_assertions([text], "f") == (text,)
 
 
@@ -49,11 +49,11 @@ def test_an_assertion_about_the_function_is_taken_as_it_stands(text):
         "assert f(1) == 2  # " + "x" * 1_000_000,
     ],
 )
-def test_what_tells_nothing_of_the_function_is_left_out(text):
+def test_assertions_that_do_not_test_the_function_are_dropped(text):
     assert useful_assertions([text, "assert f(9) == 9"], "f") == ("assert f(9) == 9",)
 
 
-def test_a_text_may_hold_several_with_what_they_need_not():
+def test_a_text_may_hold_several_assertions_and_other_statements():
     text = "# the ordinary case\nimport math\nassert f(1) == 2; assert f(2) == 3"
     assert useful_assertions([text], "f") == ("assert f(1) == 2", "assert f(2) == 3")
 
@@ -68,7 +68,7 @@ def test_a_text_may_hold_several_with_what_they_need_not():
         ["assert f(\n    1,\n) == 2", "assert f(1) == 2"],
     ],
 )
-def test_what_is_said_twice_is_taken_once(same):
+def test_repeated_assertions_are_kept_once(same):
     assert len(useful_assertions(same, "f")) == 1
 
 
@@ -85,7 +85,7 @@ def test_what_is_said_twice_is_taken_once(same):
         ["assert f(1, k=2) == 'a'", "assert f(1,k = 2) == 'b'"],
     ],
 )
-def test_of_two_that_contradict_each_other_neither_is_taken(pair):
+def test_contradicting_assertions_are_both_dropped(pair):
     assert useful_assertions([*pair, "assert f(9) == 9"], "f") == ("assert f(9) == 9",)
 
 
@@ -102,12 +102,12 @@ def test_of_two_that_contradict_each_other_neither_is_taken(pair):
         ["assert f(1) == 2", "assert f(1) > 0"],
     ],
 )
-def test_two_that_can_both_hold_are_both_taken(pair):
+def test_compatible_assertions_are_both_kept(pair):
     assert useful_assertions(pair, "f") == tuple(pair)
 
 
 @given(st.lists(st.text() | st.from_regex(r"assert (not )?f\([0-3]\)( (==|!=|is) [0-3])?", fullmatch=True)))
-def test_whatever_is_written_each_one_taken_is_a_python_assert_of_the_function(texts):
+def test_every_assertion_kept_is_a_python_assert_that_calls_the_function(texts):
     chosen = useful_assertions(texts, "f")
     assert len(set(chosen)) == len(chosen)
     for line in chosen:

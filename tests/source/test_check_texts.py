@@ -1,4 +1,4 @@
-"""Assertions taken apart, and tests of HumanEval's kind."""
+"""Splitting assertions into cases, and tests in HumanEval's form."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from flyteplugins_codegen.source.test_edits import assertion_cases, require_chec
         ("", ()),
     ],
 )
-def test_each_statement_that_checks_is_a_case_with_what_prepares_it(text: str, cases: tuple[str, ...]) -> None:
+def test_each_checking_statement_is_a_case_with_its_preparation(text: str, cases: tuple[str, ...]) -> None:
     assert assertion_cases(text) == cases
 
 
 @pytest.mark.parametrize("text", ["assert (", "\0", "assert f('\ud800')", "assert " + "(" * 1_000])
-def test_assertions_that_are_no_python_are_told_so(text: str) -> None:
+def test_assertions_that_are_not_python_are_refused(text: str) -> None:
     with pytest.raises(RequestError, match=r"the assertions.*Python"):
         assertion_cases(text)
 
 
 @pytest.mark.parametrize("test", ["", "assert f(1)", "check = 1", "class check: pass"])
-def test_a_test_defines_check(test: str) -> None:
+def test_a_test_must_define_check(test: str) -> None:
     require_check("import math\n\ndef check(candidate):\n    assert candidate(1)\n")
     with pytest.raises(RequestError, match=r"defines no function check\(candidate\)"):
         require_check(test)
 
 
 @pytest.mark.parametrize("given", [None, 3, b"assert f(1)", ["assert f(1)"]])
-def test_what_is_no_text_is_told_by_its_type(given: Any) -> None:
+def test_an_argument_that_is_not_a_str_is_named_by_its_type(given: Any) -> None:
     for read in (assertion_cases, require_check):
         with pytest.raises(ArgumentTypeError, match=type(given).__name__):
             read(given)

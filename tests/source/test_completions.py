@@ -1,4 +1,4 @@
-"""Definitions, and the programs that responses make of them."""
+"""Definitions, and the programs that they and responses make."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ def test_a_body_takes_on_the_indentation_of_the_definition() -> None:
     assert last_of(complete_definition(definition, "if x:\n    x += 1\nreturn x"), "f")(1) == 2
 
 
-def test_a_function_in_the_midst_of_a_definition_can_be_asked_for_by_name() -> None:
+def test_any_function_of_a_definition_can_be_chosen_by_name() -> None:
     definition = read_definition("import math\n\n\ndef f(x):\n    pass\n\n\ndef g(x):\n    return math.floor(x)\n", "f")
     assert last_of(complete_definition(definition, "return g(x) + 1"), "f")(1.5) == 2
 
 
 @pytest.mark.parametrize("response", ["", "I cannot do that.", "\0", "\ud800", "(" * 10_000, "```python\n```"])
-def test_what_holds_no_code_stays_behind_the_definition(response: str) -> None:
+def test_a_response_without_code_is_appended_to_the_definition(response: str) -> None:
     program = complete_definition(read_definition(DEFINITION), response)
     assert program.startswith(DEFINITION)
 
@@ -113,18 +113,18 @@ def test_ten_megabytes_take_a_moment() -> None:
         ("x = 1\n" * 200_000 + "def f(): pass", "more than 1,000,000"),
     ],
 )
-def test_what_is_no_function_is_told_with_the_remedy(definition: str, said: str) -> None:
+def test_a_text_without_a_function_is_refused_with_the_remedy(definition: str, said: str) -> None:
     with pytest.raises(RequestError, match=said) as raised:
         read_definition(definition)
     assert "give a signature" in str(raised.value)
 
 
-def test_a_name_that_is_not_defined_is_told_with_those_that_are() -> None:
+def test_an_undefined_name_is_reported_with_the_defined_ones() -> None:
     with pytest.raises(RequestError, match="no function 'first'; it defines double, last"):
         read_definition(DEFINITION, "first")
 
 
 @pytest.mark.parametrize(("definition", "name"), [(None, None), (b"def f(): pass", None), ("def f(): pass", 3)])
-def test_what_is_no_text_is_told_by_its_type(definition: Any, name: Any) -> None:
+def test_an_argument_that_is_not_a_str_is_named_by_its_type(definition: Any, name: Any) -> None:
     with pytest.raises(ArgumentTypeError, match="pass "):
         read_definition(definition, name)

@@ -1,4 +1,4 @@
-"""Counting the tests that a source declares, held against what pytest itself collects."""
+"""Counting the tests that a source declares, compared with those that pytest collects."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_huge_product_of_cases_stays_bounded() -> None:
 
 
 @pytest.mark.parametrize("source", ["def test_a(:", "\0", "(" * 5000, "-" * 200_000 + "1"])
-def test_text_that_is_no_python_is_a_syntax_error(source: str) -> None:
+def test_text_that_is_not_python_is_a_syntax_error(source: str) -> None:
     with pytest.raises(SyntaxError):
         declared_tests(source)
 
@@ -135,7 +135,7 @@ def test_text_that_is_no_python_is_a_syntax_error(source: str) -> None:
         "assert False, 'f did not raise'",
     ],
 )
-def test_a_check_is_seen(body: str) -> None:
+def test_a_check_is_recognised(body: str) -> None:
     assert asserts_something(f"def test_a():\n    {body}")
 
 
@@ -166,7 +166,7 @@ def test_a_check_is_seen(body: str) -> None:
         "def never():\n        assert f() == 1",
     ],
 )
-def test_what_cannot_fail_of_itself_is_no_check(body: str) -> None:
+def test_what_cannot_fail_is_not_a_check(body: str) -> None:
     assert not asserts_something(f"def test_a(self):\n    {body}")
 
 
@@ -187,18 +187,18 @@ def test_what_cannot_fail_of_itself_is_no_check(body: str) -> None:
         "check = [pytest.raises(ValueError)]",
     ],
 )
-def test_a_check_that_can_fail_is_seen_where_it_stands(body: str) -> None:
+def test_a_check_in_a_block_is_recognised(body: str) -> None:
     assert asserts_something(f"def test_a():\n    {body}")
 
 
-def test_a_check_below_hundreds_of_branches_is_seen() -> None:
+def test_a_check_below_hundreds_of_branches_is_recognised() -> None:
     branches = "".join(f"    elif x == {number}:\n        pass\n" for number in range(700))
     start = "def test_a():\n    if x:\n        pass\n"
     assert asserts_something(f"{start}{branches}    else:\n        assert x\n")
     assert not asserts_something(f"{start}{branches}")
 
 
-def test_a_check_of_a_helper_or_a_fixture_counts_where_it_is_asked_for() -> None:
+def test_a_check_in_a_helper_or_a_fixture_counts_if_it_is_used() -> None:
     helper = "def check(x):\n    assert x == 1\n"
     assert asserts_something(f"{helper}def test_a():\n    check(f())\n")
     assert not asserts_something(f"{helper}def test_a():\n    f()\n")

@@ -1,4 +1,4 @@
-"""What is shown as a change is one that `git apply` makes."""
+"""Unified diffs, as `git apply` applies them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def applied(old: str, diff: str) -> str:
         ("".join(f"{n}\n" for n in range(50)), "".join(f"{n * (n % 20 != 7)}\n" for n in range(50))),
     ],
 )
-def test_git_makes_the_change_that_is_shown(old, new):
+def test_git_apply_makes_the_change_of_a_diff(old, new):
     assert applied(old, unified_diff(old, new, "it.txt")) == new
 
 
@@ -52,5 +52,5 @@ def test_git_makes_any_change(old, new):
     assert (applied(before, diff) if diff else before) == after
 
 
-def test_where_nothing_changes_there_is_nothing_to_show():
+def test_equal_files_have_an_empty_diff():
     assert unified_diff("a\n", "a\n", "it.txt") == ""

@@ -47,7 +47,7 @@ def test_overlapping_occurrences_are_ambiguous_too() -> None:
         apply_edits("aaa", [("aa", "b")])
 
 
-def test_a_search_text_that_is_not_there_is_refused() -> None:
+def test_a_search_text_that_does_not_occur_is_refused() -> None:
     with pytest.raises(EditError, match=r"edit 1: not found: 'x = 1 \(\+1 lines\)'; copy the search text"):
         apply_edits(CODE, [("x = 1\ny = 2", "")])
 
@@ -94,7 +94,7 @@ def test_a_file_with_windows_line_ends_keeps_them() -> None:
     assert apply_edits(code, [("b = 2", "b = 5\nd = 6")]) == "a = 1\r\nb = 5\r\nd = 6\r\nc = 3\r\n"
 
 
-def test_lines_that_nest_otherwise_than_the_search_text_are_not_taken_for_it() -> None:
+def test_lines_with_another_nesting_than_the_search_text_do_not_match() -> None:
     with pytest.raises(EditError, match="not found"):
         apply_edits(CODE, [("for row in rows:\nresult += row.price", "pass")])
 

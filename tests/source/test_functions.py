@@ -1,4 +1,4 @@
-"""A function is found by its name and replaced in its place, with all else of the file as it was."""
+"""Finding functions by name and replacing them, with the rest of the file unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_functions_and_methods_are_found_by_their_names():
     assert list(functions_of(FILE)) == ["plain", "Shape.area", "Shape.Inner.deep", "chosen"]
 
 
-def test_of_two_of_one_name_the_last_is_meant():
+def test_of_two_functions_with_one_name_the_last_counts():
     assert functions_of("def f(): return 1\n\ndef f(): return 2\n")["f"].first_line == 3
 
 
@@ -77,6 +77,6 @@ def test_a_function_at_the_very_end_keeps_the_missing_newline():
 
 
 @pytest.mark.parametrize("text", ["def f(:", "x = '\0'"])
-def test_what_is_no_python_is_an_error(text):
+def test_text_that_is_not_python_is_an_error(text):
     with pytest.raises((SyntaxError, ValueError)):
         functions_of(text)

@@ -25,13 +25,13 @@ if True:
 """
 
 
-def test_imports_are_found_wherever_they_stand_and_relative_ones_are_left_out():
+def test_absolute_imports_are_found_everywhere_and_relative_ones_are_left_out():
     assert imported_modules(EVERYWHERE) == (
         "__future__", "bs4", "json", "lxml", "numpy", "os", "pandas", "requests", "ujson",
     )  # fmt: skip
 
 
-def test_the_standard_library_and_own_modules_are_nobodys_distribution():
+def test_the_standard_library_and_own_modules_are_not_third_party():
     code = "import os, json, solution, numpy\nfrom solution import work\nimport __main__\nimport helpers"
     assert third_party_modules(code) == ("helpers", "numpy")
     assert third_party_modules(code, own=("solution", "helpers")) == ("numpy",)
@@ -43,7 +43,7 @@ def test_imports_for_type_checkers_do_not_count_but_their_else_does(guard):
     assert third_party_modules(code) == ("polars",)
 
 
-def test_what_runs_when_types_are_not_checked_counts():
+def test_imports_that_run_outside_of_type_checking_count():
     assert third_party_modules("if not TYPE_CHECKING:\n    import pandas\n") == ("pandas",)
 
 
@@ -62,7 +62,7 @@ def test_calls_that_name_no_absolute_module_are_left_alone(call):
     assert third_party_modules(call) == ()
 
 
-def test_dotted_names_tell_namespace_packages_apart():
+def test_dotted_names_distinguish_namespace_packages():
     code = "from google.cloud import storage\nimport google.protobuf.message\nfrom os import path\nfrom yaml import *"
     assert third_party_names(code) == ("google.cloud.storage", "google.protobuf.message", "yaml")
     assert imported_names("from a import b as c") == ("a.b",)
@@ -74,5 +74,5 @@ def test_code_that_does_not_parse_is_a_syntax_error(code):
         imported_modules(code)
 
 
-def test_text_that_only_looks_like_an_import_is_none():
+def test_text_that_only_looks_like_an_import_does_not_count():
     assert imported_modules('"""import pandas"""\n# import numpy\nx = "import six"') == ()

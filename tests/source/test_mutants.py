@@ -1,4 +1,4 @@
-"""Mutants of real code and of code that is made to be awkward: they parse, differ, and stand where they say."""
+"""Mutants of real and of awkward code: they parse, differ from it, and are where they say."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mutants_of(code, tests="solution.f", most=1_000):
 
 
 def changed_lines(code, *, tests="solution.f"):
-    """What stands in place of the one line that each mutant changes."""
+    """The one line that each mutant changes, as it is in the mutant."""
     lines = code.splitlines()
     found = set()
     for mutant in mutants_of(code, tests):
@@ -44,7 +44,7 @@ def test_every_mutant_of_real_code_parses_differs_and_keeps_its_lines(path, chan
     names = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     mutants = make_mutants(code, [" ;".join(names)], most=10_000)
     for mutant in chance.sample(mutants, min(len(mutants), 20)):
-        assert ast.dump(ast.parse(mutant.code)) != ast.dump(tree), mutant.told
+        assert ast.dump(ast.parse(mutant.code)) != ast.dump(tree), mutant.summary
         assert len(mutant.code.splitlines()) == len(code.splitlines())
         assert mutant.code.splitlines()[: mutant.line - 1] == code.splitlines()[: mutant.line - 1]
 
@@ -73,7 +73,7 @@ def test_every_mutant_of_real_code_parses_differs_and_keeps_its_lines(path, chan
         ("a.append(b); b.sort()", {"pass; b.sort()", "a.append(b); pass"}),
     ],
 )
-def test_a_line_has_the_mistakes_that_can_be_made_in_it(line, expected):
+def test_each_kind_of_line_has_its_mutants(line, expected):
     assert changed_lines(in_function(line)) == expected
 
 
@@ -94,22 +94,22 @@ def test_a_line_has_the_mistakes_that_can_be_made_in_it(line, expected):
         "a = b",
     ],
 )
-def test_what_changes_nothing_or_speaks_to_people_is_left_as_it_is(line):
+def test_changes_without_effect_and_messages_have_no_mutants(line):
     assert changed_lines(in_function(line)) == set()
 
 
-def test_the_boundary_of_a_guard_is_not_moved_though_its_sense_is_turned():
+def test_a_guard_is_negated_but_its_boundary_is_not_moved():
     code = "def f(a):\n    if a < b:\n        raise ValueError(a)\n    return a\n"
     assert changed_lines(code) == {"if a >= b:"}
 
 
-def test_a_statement_of_several_lines_leaves_their_number():
+def test_deleting_a_long_statement_keeps_the_number_of_lines():
     (mutant,) = mutants_of("def f(a):\n    a.append(\n        b,\n    )\n    return a\n")
     assert mutant.code == "def f(a):\n    pass\n\n\n    return a\n"
-    assert mutant.told == "line 2, f: without `a.append(b)`"
+    assert mutant.summary == "line 2, f: without `a.append(b)`"
 
 
-def test_lines_may_end_as_on_windows():
+def test_windows_line_ends_are_kept():
     (mutant,) = mutants_of("def f(a):\r\n    return a + b\r\n")
     assert mutant.code == "def f(a):\r\n    return a - b\r\n"
 
@@ -140,18 +140,18 @@ if __name__ == "__main__":
 """
 
 
-def test_only_what_the_tests_lead_to_is_changed():
+def test_only_code_that_the_tests_lead_to_is_changed():
     found = {mutant.function for mutant in mutants_of(CALLS, "from solution import main\nmain([])")}
     assert found == {"RATE", "Table.__init__", "Table.rows", "helper"}
     assert {mutant.function for mutant in mutants_of(CALLS, "solution.helper(1)")} == {"helper"}
 
 
-def test_tests_that_name_nothing_are_taken_to_run_main():
+def test_tests_that_mention_no_function_count_as_calls_of_main():
     found = {mutant.function for mutant in mutants_of(CALLS, "import subprocess")}
     assert "Table.rows" in found
 
 
-def test_a_bounded_number_is_spread_over_functions_and_kinds_the_same_each_time():
+def test_a_limited_choice_is_spread_over_functions_and_kinds_and_repeatable():
     functions = [f"def f{n}(a, b):\n    " + "\n    ".join(["a = a + b < b"] * 9) for n in range(4)]
     code = "\n".join(functions)
     chosen = make_mutants(code, ["f0, f1, f2, f3"])
@@ -161,17 +161,17 @@ def test_a_bounded_number_is_spread_over_functions_and_kinds_the_same_each_time(
     assert len({mutant.code for mutant in chosen}) == MOST_MUTANTS
 
 
-def test_what_may_never_end_is_chosen_last():
+def test_mutants_that_may_never_end_are_chosen_last():
     code = "def f(a, b):\n    while a < 3:\n        a += 1\n    return a + b - a\n"
     assert {mutant.line for mutant in make_mutants(code, ["f"], most=2)} == {4}
     assert {mutant.line for mutant in make_mutants(code, ["f"])} == {2, 3, 4}
 
 
-def test_code_without_a_place_for_a_mistake_has_no_mutant():
+def test_code_that_cannot_be_changed_has_no_mutant():
     assert make_mutants("def f(a):\n    return a\n", ["f"]) == ()
 
 
-def test_a_function_that_is_nested_too_deeply_has_none_and_the_others_theirs():
+def test_a_function_that_is_nested_too_deeply_is_skipped_alone():
     code = f"def f(a):\n    return {' + '.join('a' * 900)}\n\ndef g(a):\n    return a - a\n"
     assert [mutant.function for mutant in make_mutants(code, ["f, g"])] == ["g"]
 

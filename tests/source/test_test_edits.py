@@ -1,4 +1,4 @@
-"""Two test modules as one: run for real, since what counts is that all tests of both still run and mean the same."""
+"""Merging two test modules: the result is run, because all tests of both must still run and mean the same."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ if __name__ == "__main__":
 '''
 
 
-def test_all_tests_of_both_run_and_mean_what_they_meant(tmp_path):
+def test_all_tests_of_both_modules_run_and_keep_their_meaning(tmp_path):
     merged = merge_tests(FIRST, SECOND)
     (tmp_path / "test_merged.py").write_text(merged)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_merged.py"]
@@ -77,13 +77,13 @@ def test_all_tests_of_both_run_and_mean_what_they_meant(tmp_path):
     assert declared_tests(merged) == ("test_run", "test_run_2", "test_more[0]", "test_more[1]")
 
 
-def test_what_is_there_already_is_not_repeated():
+def test_statements_that_exist_already_are_not_repeated():
     assert merge_tests(FIRST, FIRST) == FIRST
     again = "import json\n\n\ndef test_run(number):\n    assert run(number) == 2\n\n\ndef test_b():\n    assert json\n"
     assert merge_tests(FIRST, again) == FIRST + "\n\ndef test_b():\n    assert json\n"
 
 
-def test_imports_that_are_added_follow_those_that_are_there():
+def test_added_imports_follow_the_existing_ones():
     merged = merge_tests(
         "import json\n\n\ndef test_a():\n    assert json\n", "import csv\n\ndef test_b():\n    assert csv\n"
     )
@@ -97,6 +97,17 @@ def test_a_name_that_is_numbered_already_gets_the_next_number():
     added = "def test_a():\n    assert a\n\n\ndef test_a_2():\n    assert b\n"
     merged = merge_tests("def test_a():\n    assert c\n", added)
     assert declared_tests(merged) == ("test_a", "test_a_3", "test_a_2")
+
+
+def test_setting_an_item_of_an_import_does_not_rename_it():
+    added = 'import os\n\nos.environ["A"] = "1"\n\n\ndef test_b():\n    assert os\n'
+    merged = merge_tests("import os\n\n\ndef test_a():\n    assert os\n", added)
+    assert "os_2" not in merged
+
+
+def test_a_name_that_a_loop_binds_is_renamed_if_it_is_taken():
+    merged = merge_tests("def case(): ...\n\n\ndef test_a():\n    case()\n", "for case in (1, 2):\n    assert case\n")
+    assert merged.endswith("for case_2 in (1, 2):\n    assert case_2\n")
 
 
 def test_text_that_is_not_python_is_refused():

@@ -1,4 +1,4 @@
-"""Test functions taken out of a module, and what a test's text shows of how it calls the script."""
+"""Removing test functions from a module, and reading from a test's text how it calls the script."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def test_functions_are_found_wherever_pytest_finds_them_and_nowhere_else():
     assert found == ["test_a", "TestB::test_c", "TestB::test_d", "test_e"]
 
 
-def test_a_case_is_of_its_function():
+def test_the_function_of_a_case_is_its_name_without_brackets():
     assert function_of("TestB::test_c[1-x]") == "TestB::test_c"
 
 
-def test_a_function_is_shown_with_its_decorators():
+def test_the_source_of_a_function_includes_its_decorators():
     assert source_of(SOURCE, find_test_functions(SOURCE)[0]).startswith("@pytest.mark")
 
 
-def test_a_function_goes_with_its_decorators_and_every_other_line_stays():
+def test_a_function_is_removed_with_its_decorators_and_all_other_lines_stay():
     left = without_tests(SOURCE, ["test_a"])
     assert left == SOURCE[: SOURCE.index("@pytest")] + SOURCE[SOURCE.index("class TestB") :]
 
@@ -76,7 +76,7 @@ NAMES = [function.name for function in find_test_functions(SOURCE)]
 
 
 @given(gone=st.sets(st.sampled_from(NAMES)), line_end=st.sampled_from(["\n", "\r\n"]))
-def test_what_is_left_is_python_without_these_and_with_all_others(gone, line_end):
+def test_the_rest_is_python_with_all_other_functions(gone, line_end):
     left = without_tests(SOURCE.replace("\n", line_end), gone)
     ast.parse(left)
     assert [function.name for function in find_test_functions(left)] == [name for name in NAMES if name not in gone]
@@ -98,9 +98,9 @@ def test_a_call_shows_its_options_files_and_outputs():
 
 
 @pytest.mark.parametrize("body", ["main(argv)", 'main(["--a", "1"]); main(["--a", "2"])', "run()"])
-def test_a_call_that_is_not_spelt_out_is_not_single(body):
+def test_a_call_without_a_literal_list_is_not_single(body):
     assert not call_of(body).is_single
 
 
-def test_content_that_only_a_run_would_tell_is_unknown():
+def test_content_that_is_computed_is_unknown():
     assert call_of("path.write_text(text)").contents == {None}

@@ -228,7 +228,7 @@ def test_a_report_in_which_nothing_ran_is_no_success():
     ],
 )
 def test_a_cause_is_described_in_one_line_by_its_exception(message, line):
-    assert Cause(kind="exception", subject="KeyError", message=message).told == line
+    assert Cause(kind="exception", subject="KeyError", message=message).summary == line
 
 
 def test_the_users_examples_come_before_everything_else_among_the_causes():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS, resolve
 from flyteplugins_codegen.packages.uv import find_python, python_version
 from flyteplugins_codegen.sandbox.contract import Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
-from flyteplugins_codegen.source.python import parse_python, third_party_modules
-from flyteplugins_codegen.source.tests import asserts_something, declared_tests, parse_module
+from flyteplugins_codegen.source.python import bound_names, parse_module, parse_python, third_party_modules
+from flyteplugins_codegen.source.tests import asserts_something, declared_tests
 
 # Where a benchmark's code runs: by the name of its image, and with the packages that it imports.
 
@@ -167,36 +167,15 @@ def _is_future(node: ast.stmt) -> bool:
 def _used_names(tests: str) -> frozenset[str]:
     tree = parse_module(tests)
     names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return frozenset(names - set(_bound_by(tree.body)))
+    return frozenset(names - set(bound_names(tree.body)))
 
 
 def _bound_names(solution: str) -> frozenset[str]:
     try:
-        return frozenset(_bound_by(parse_module(solution).body))
+        return frozenset(bound_names(parse_module(solution).body))
     except SyntaxError:
         # The run itself says what is wrong with it.
         return frozenset()
-
-
-def _bound_by(body: Iterable[ast.stmt]) -> Iterator[str]:
-    """The names that a module's own statements bind, those within its `if`, `try`, `with` and loops included."""
-    for node in body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-        else:
-            yield from _stored_in(node)
-
-
-def _stored_in(node: ast.AST) -> Iterator[str]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.stmt):
-            yield from _bound_by([child])
-        elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
-            yield child.id
-        elif not isinstance(child, ast.Lambda):
-            yield from _stored_in(child)
 
 
 _WORKERS: Final = 2

@@ -11,7 +11,7 @@ from typing import Any
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.json_lines import Record
 from flyteplugins_codegen.evaluation.values import AssertTests, CheckTests, Problem, UnittestTests
-from flyteplugins_codegen.source.python import parse_python
+from flyteplugins_codegen.source.python import bound_names, parse_python
 
 # The fields of a record, each asked for by name and type.
 
@@ -98,7 +98,8 @@ def _prompt(text: str, example: str) -> str:
 def _entry_point(record: Record, asserts: Sequence[str], code: str) -> str:
     """What every assert calls of what the code defines: first the call that stands furthest out."""
     try:
-        defined = {name for node in parse_python(code).body for name in _names(node)}
+        statements = [node for node in parse_python(code).body if not isinstance(node, ast.Import | ast.ImportFrom)]
+        defined = set(bound_names(statements))
         called = [list(_calls(parse_python(text.strip()))) for text in asserts]
     except (SyntaxError, ValueError) as error:
         raise RequestError(f"{record.place}: 'code' or 'test_list' is no Python: {error}") from None
@@ -106,14 +107,6 @@ def _entry_point(record: Record, asserts: Sequence[str], code: str) -> str:
     if not common:
         raise RequestError(f"{record.place}: the asserts call nothing that 'code' defines; {asserts[0]!r:.80}")
     return common[0]
-
-
-def _names(node: ast.stmt) -> list[str]:
-    """The names that a statement of a module gives a meaning, a lambda's too."""
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        return [node.name]
-    targets = node.targets if isinstance(node, ast.Assign) else []
-    return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
 def _calls(tree: ast.AST) -> Iterator[str]:

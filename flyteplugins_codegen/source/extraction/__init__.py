@@ -1,1 +1,1 @@
-"""What a model's reply holds, by the marks that code in it has: fences, tags, JSON, edits, or none at all."""
+"""Code in a model's reply: in fences, tags or JSON, as edits of files, or without any markup."""

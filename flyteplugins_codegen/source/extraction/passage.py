@@ -1,4 +1,4 @@
-"""One block of code of a reply."""
+"""A block of code of a reply, and the passage of lines that it is read from."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class CodeBlock:
     """One block of code of a reply.
 
     `code` ends without a newline. `attributes` are those of the info string: `{"title": "x.py"}` for
-    `python title="x.py"`, with "" for a bare word. `file_name` is what the reply calls the file, None if it does not:
-    a stranger's text, never a path to write to unchecked. `first_line` and `last_line` count from 1, fences included;
-    0 is for a block that is of no reply. `closed` is False where the block's end is missing, as in a reply that was cut
-    off. `kind` is what the code is to a file: the code itself, a unified diff, or search and replace sections
-    (`<<<<<<< SEARCH`).
+    `python title="x.py"`, with "" for a bare word. `file_name` is the name that the reply gives the file, or None; it
+    is untrusted text and must be checked before it is used as a path. `first_line` and `last_line` count from 1, fences
+    included; 0 is for a block that comes from no reply. `closed` is False if the end of the block is missing, as in a
+    reply that was cut off. `kind` says whether the code is a file's content, a unified diff, or search and replace
+    sections (`<<<<<<< SEARCH`).
     """
 
     language: str
@@ -31,15 +31,12 @@ class CodeBlock:
     kind: BlockKind = "code"
 
 
-# Lines of a reply that are code.
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """Code in a reply, before anybody asked what language it is.
+    """Lines of a reply that hold code, before its language is inferred.
 
-    `first` and `last` are indices into the lines of the reply. `language` and `attributes` are what the reply says
-    beside the code, `above` is the line over it.
+    `first` and `last` are indices into the lines of the reply. `language` and `attributes` are those that the reply
+    states, `above` is the line above the code.
     """
 
     code: str

@@ -1,4 +1,4 @@
-"""Edits of files that a reply holds without a fence: unified diffs, search and replace sections."""
+"""Edits of files in a reply without a fence: unified diffs, and search and replace sections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADER = re.compile(
 
 
 def kind_of(code: str, language: str) -> BlockKind:
-    """What a block is to a file, by its marks."""
+    """Whether a block is search and replace sections, a unified diff, or plain code."""
     if "<<<<<" in code and _sections(code.split("\n")):
         return "search_replace"
     if language == "diff" or ("@@" in code and "\n--- " in f"\n{code}" and _diff_end(code.split("\n"), 0)[0]):
@@ -27,9 +27,9 @@ def kind_of(code: str, language: str) -> BlockKind:
 
 
 def search_and_replace_text(code: str) -> str:
-    """The lines of the sections without their marks."""
-    marks = (_SEARCH, _MIDDLE, _REPLACE)
-    return "\n".join(line for line in code.split("\n") if not any(mark.match(line) for mark in marks))
+    """The lines of the sections without their markers."""
+    markers = (_SEARCH, _MIDDLE, _REPLACE)
+    return "\n".join(line for line in code.split("\n") if not any(marker.match(line) for marker in markers))
 
 
 def find_sections(lines: Sequence[str]) -> list[Passage]:
@@ -41,20 +41,21 @@ def find_sections(lines: Sequence[str]) -> list[Passage]:
 
 
 def find_diffs(lines: Sequence[str]) -> list[Passage]:
-    """The unified diffs, one block for all that stand together."""
-    found, read = [], 0
+    """The unified diffs; consecutive ones are one block."""
+    passages, read = [], 0
     for first, line in enumerate(lines):
         if first >= read and line.startswith(("--- ", "diff --git ")):
             end, read = _diff_end(lines, first)
             if end:
                 code = "\n".join(lines[first:end])
-                found.append(Passage(code=code, first=first, last=end - 1, language="diff", above=_above(lines, first)))
-    return found
+                above = _above(lines, first)
+                passages.append(Passage(code=code, first=first, last=end - 1, language="diff", above=above))
+    return passages
 
 
 def _sections(lines: Sequence[str]) -> list[tuple[int, int]]:
-    """The first and the last line of every whole section."""
-    found: list[tuple[int, int]] = []
+    """The indices of the first and last line of every complete section."""
+    sections: list[tuple[int, int]] = []
     first: int | None = None
     is_halfway = False
     for number, line in enumerate(lines):
@@ -63,13 +64,13 @@ def _sections(lines: Sequence[str]) -> list[tuple[int, int]]:
         elif first is not None and _MIDDLE.match(line):
             is_halfway = True
         elif first is not None and is_halfway and _REPLACE.match(line):
-            found.append((first, number))
+            sections.append((first, number))
             first = None
-    return found
+    return sections
 
 
 def _diff_end(lines: Sequence[str], start: int) -> tuple[int, int]:
-    """The index after a diff's last line, 0 if there is no hunk in it; and the line up to which that is told."""
+    """The index after a diff's last line, 0 if it has no hunk; and the index up to which lines were read."""
     end, number, has_hunk = start, start, False
     for number in range(start, len(lines)):
         line = lines[number]
@@ -82,7 +83,7 @@ def _diff_end(lines: Sequence[str], start: int) -> tuple[int, int]:
 
 
 def _goes_on(lines: Sequence[str], number: int) -> bool:
-    """Whether a diff goes on after an empty line: the blank of an empty line is easily lost."""
+    """Whether a diff continues after an empty line; models often drop the blank of an empty context line."""
     return number < len(lines) and bool(_HEADER.match(lines[number]) or lines[number].startswith((" ", "+", "-", "\\")))
 
 

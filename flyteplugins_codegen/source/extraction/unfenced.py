@@ -1,4 +1,4 @@
-"""Code that a reply holds without any fence: all of it, indented, or between sentences."""
+"""Code in a reply without any fence: the whole reply, between sentences, or in code spans."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ _COPY_BUTTONS = frozenset({"copy code", "copy", "copied!"})
 _CODE_LANGUAGES = frozenset(LANGUAGES) - {"text", "markdown", "csv"}
 _MARKDOWN_LINE = re.compile(r"[ \t]*(?:#{1,6}[ \t]|[-*+][ \t]|\d{1,3}[.)][ \t]|>|---+[ \t]*\Z|\Z)")
 _INDENT = 4
+_BACKTICKS = re.compile(r"`+")
 
 
 def find_loose(lines: Sequence[str]) -> list[Passage]:
-    """The runs of lines between sentences that are clearly code, in order."""
-    found = (_passage(lines, first, end) for first, end in _runs(lines))
-    return [passage for passage in found if passage]
+    """The runs of lines between sentences that clearly are code, in order."""
+    passages = (_passage(lines, first, end) for first, end in _runs(lines))
+    return [passage for passage in passages if passage]
 
 
 def _runs(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The first index and the one after the last of every run of lines that are no prose, without blank edges."""
+    """The start and end index of every run of lines that are not prose, blank edges excluded."""
     first: int | None = None
     end, literal = 0, ""
     for number, line in enumerate(lines):
@@ -63,22 +64,17 @@ def _passage(lines: Sequence[str], first: int, end: int) -> Passage | None:
 
 
 def _titles(run: Sequence[str]) -> int:
-    """How many lines over the code name its language or its file, as a page copied with its buttons has them."""
+    """How many lines at the start name the code's language or file, as text copied from a web page has them."""
     if not run[1:] or not (language_above(run[0]) or file_above(run[0])):
         return 0
     has_button = run[1].strip().lower() in _COPY_BUTTONS and bool(run[2:])
     return 2 if has_button else 1
 
 
-# Code spans: code in a line of prose, between backticks (CommonMark 0.31, section 6.1).
-
-_BACKTICKS = re.compile(r"`+")
-
-
 def find_spans(lines: Sequence[str], taken: Collection[int]) -> Iterator[tuple[int, str]]:
-    """The index of the line and the code of every span in the paragraphs, but for the lines that are `taken`.
+    """The line index and the code of every code span (CommonMark 0.31, section 6.1), outside of the `taken` lines.
 
-    Blanks around the code are no part of it, and a line end in it is a blank.
+    Blanks around the code are stripped, and line ends in it become blanks.
     """
     numbers = range(len(lines))
     for is_text, group in groupby(numbers, lambda number: number not in taken and bool(lines[number].strip())):
@@ -107,7 +103,7 @@ def _spans(paragraph: str, number: int) -> Iterator[tuple[int, str]]:
 
 
 def _is_escaped(text: str, start: int, stop: int) -> bool:
-    """Whether an odd number of backslashes stands before `start`."""
+    """Whether an odd number of backslashes precedes `start`."""
     first = start
     while first > stop and text[first - 1] == "\\":
         first -= 1

@@ -1,1 +1,1 @@
-"""How `infer_lang` judges: a bounded sample, what is certain about it, then weighed evidence for each language."""
+"""Names of languages, and the language that a piece of code is written in."""

@@ -1,4 +1,4 @@
-"""What leaves no doubt: JSON that parses, a shebang, a prompt, the head of a diff, what programs print."""
+"""The language of a piece of code, inferred from its content alone: certain signs first, then weighted evidence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import Final
 
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.source.languages import patterns_compiled, patterns_data, patterns_scripts, patterns_web
-from flyteplugins_codegen.source.languages.evidence import Evidence, Sample, Scores, gathered, samples_of
+from flyteplugins_codegen.source.languages.evidence import (
+    CodeSample,
+    LanguageEvidence,
+    Scores,
+    gather_evidence,
+    samples_of,
+)
 from flyteplugins_codegen.source.languages.lines import (
     infer_markup,
     is_prompt,
@@ -21,10 +27,29 @@ from flyteplugins_codegen.source.languages.lines import (
 )
 from flyteplugins_codegen.source.languages.patterns_scripts import needs_bash
 
+UNKNOWN: Final = "unknown"
+"""The language of text that is not code, and of code whose language cannot be inferred."""
+
+# The second language extends the first: once it has enough evidence of its own, evidence for the first counts too.
+_EXTENDED_BY: Final = {"javascript": "typescript", "c": "cpp"}
+_OWN_ENOUGH: Final = 2.0
+# Leads that neither the line counts nor the parser could still reverse.
+_BEYOND_LINES: Final = 11.0
+_BEYOND_PARSER: Final = 4.0
+
+_TABLES: Final = (patterns_scripts, patterns_web, patterns_compiled, patterns_data)
+_WORDS: Final = tuple(chain.from_iterable(module.WORDS for module in _TABLES))
+_PATTERNS: Final = tuple(chain.from_iterable(module.PATTERNS for module in _TABLES))
+EVIDENCE: Final = gather_evidence(_WORDS, _PATTERNS)
+_LEAST_SCORE: Final = 2.0
+_CLEAR_SCORE: Final = 8.0
+_CLEAR_LEAD: Final = 5.0
+_BASH_CHARS: Final = 4_000
+
 _SHEBANG: Final = re.compile(
     r"#![^\n]*?\b(python|bash|zsh|ksh|dash|ash|sh|node|deno|ruby|php|pwsh|Rscript|make|perl|lua)"
 )
-_RUN_BY: Final = {
+_LANGUAGE_OF_PROGRAM: Final = {
     "zsh": "bash",
     "ksh": "bash",
     "dash": "sh",
@@ -64,38 +89,87 @@ _OUTPUT: Final = re.compile(
     r"={3,} |"
     r"==\d+== "
 )
-_SENTENCE: Final = 4.0
+_SENTENCE_WEIGHT: Final = 4.0
 _JSON_CHARS: Final = 10_000
 
 
-def infer_certainly(sample: Sample) -> str:
-    """The language where there is no doubt, `unknown` for what is no code, "" where evidence must be weighed."""
+def infer_lang(code: str) -> str:
+    """The language of a piece of code as people and models write it, inferred from its content without running it.
+
+    One of `python`, `sh`, `bash`, `powershell`, `javascript`, `typescript`, `html`, `css`, `json`, `yaml`, `toml`,
+    `ini`, `xml`, `sql`, `c`, `cpp`, `csharp`, `rust`, `go`, `java`, `kotlin`, `swift`, `ruby`, `php`, `r`,
+    `dockerfile`, `makefile`, `diff`, and for a shebang also `perl` and `lua`, as in `languages.names.LANGUAGES`; or
+    `unknown`.
+
+    As in AutoGen 0.2, Python is `python` and shell commands are `sh`. Plain text, the output of programs and a single
+    word are `unknown`. A script is `bash` only if its shebang says so or it needs bash (`[[ ]]`, arrays, `source`,
+    `pipefail`). A session (`>>> 1 + 1`, `$ ls`) has the language that is typed at its prompt. TypeScript without any
+    syntax of its own is `javascript`, and such C++ is `c`.
+
+    Certain signs decide first: JSON that parses, a shebang, a prompt, the header of a diff, tags. Then words and
+    patterns are weighed, with weights set by hand, and whether the lines read as commands, settings or prose; in doubt,
+    Python's parser is asked. Only the first 400 characters after a banner of comments are weighed, and the first 1,000
+    in doubt, so the length of the text does not matter. Of handwritten snippets that the rules were not tuned on, most
+    of them a few lines long, 98 % are recognised (tests/source/languages).
+
+    Raises:
+        RequestError: `code` is not a str.
+    """
+    if not isinstance(code, str):
+        raise RequestError(f"the code whose language is asked for is to be a str, not {type(code).__name__}; pass text")
+    if _is_json(code):
+        return "json"
+    language, is_clear = UNKNOWN, False
+    for sample in samples_of(code):
+        if is_clear:
+            language = _with_extension(language, sample)
+            break
+        certain = _infer_certainly(sample) or infer_markup(sample.text)
+        language, is_clear = (certain, True) if certain else _best(_weigh(sample))
+        if is_clear and language not in _EXTENDED_BY:
+            break
+    return "bash" if language == "sh" and needs_bash(code[:_BASH_CHARS]) else language
+
+
+def _best(scores: Scores) -> tuple[str, bool]:
+    """The language with the highest score, and whether it is so clear that more text would not change it."""
+    best = min(scores, key=lambda language: (-scores[language], language), default=UNKNOWN)
+    score = scores.get(best, 0.0)
+    if score < _LEAST_SCORE:
+        return UNKNOWN, False
+    return best, score >= _CLEAR_SCORE and _lead(scores) >= _CLEAR_LEAD
+
+
+# --- certain signs ----------------------------------------------------------------------------------------------------
+
+
+def _infer_certainly(sample: CodeSample) -> str:
+    """The language if it is certain, `unknown` for text that is not code, "" if evidence must be weighed."""
     text = sample.text
     if text.isidentifier() or text.isdecimal():
-        return "sh" if weigh_commands((text,)) else "unknown"
+        return "sh" if weigh_commands((text,)) else UNKNOWN
     shebang = _SHEBANG.match(text)
     if shebang:
-        return _RUN_BY.get(shebang[1], shebang[1])
+        return _LANGUAGE_OF_PROGRAM.get(shebang[1], shebang[1])
     if "<?php" in text or "<?=" in text:
         return "php"
-    return _infer_session(sample) or ("unknown" if _OUTPUT.match(text) else "") or _infer_diff(sample)
+    session = _infer_session(sample)
+    if session or _OUTPUT.match(text):
+        return session or UNKNOWN
+    return "diff" if _DIFF.search(text) or _is_bare_diff(sample.lines) else ""
 
 
-def _infer_session(sample: Sample) -> str:
-    """The language of an interpreter's prompt that the text begins with."""
+def _infer_session(sample: CodeSample) -> str:
+    """The language of the interactive prompt that the text begins with, "" if there is none."""
     for language, prompt in _SESSIONS:
         if prompt.match(sample.text):
             return language
-    told = next((line for line in sample.lines if not line.lstrip().startswith("# ")), "")
-    return "sh" if is_prompt(told) and weigh_prose(told) < _SENTENCE else ""
-
-
-def _infer_diff(sample: Sample) -> str:
-    return "diff" if _DIFF.search(sample.text) or _is_bare_diff(sample.lines) else ""
+    first = next((line for line in sample.lines if not line.lstrip().startswith("# ")), "")
+    return "sh" if is_prompt(first) and weigh_prose(first) < _SENTENCE_WEIGHT else ""
 
 
 def _is_bare_diff(lines: tuple[str, ...]) -> bool:
-    """Whether these are lines taken out and put in, without the head of a diff; a list of YAML's is none."""
+    """Whether the lines are a diff without a header: lines removed and added, but not a list of YAML."""
     if not all(line[0] in "+- " for line in lines) or lines[0].startswith("---"):
         return False
     removed = [line for line in lines if line[0] == "-"]
@@ -106,19 +180,19 @@ def _is_bare_diff(lines: tuple[str, ...]) -> bool:
     return is_indented or (0 < len(removed) < len(lines) and not is_list)
 
 
-def is_json(text: str) -> bool:
-    """Whether the text is an object or an array of JSON, or several, one a line.
+def _is_json(text: str) -> bool:
+    """Whether the text is a JSON object or array, or begins with two of them on lines of their own.
 
-    A lone number or string is JSON too, and tells nothing. What is longer than 10,000 characters is not parsed.
+    A single number or string is JSON too, but is no evidence. More than 10,000 characters are not parsed.
     """
     start = text[: _JSON_CHARS + 1].strip()
     if not start.startswith(("{", "[")):
         return False
     first_lines = start.split("\n", 2)[:2]
-    return _is_parsed(start) or (len(first_lines) > 1 and all(_is_parsed(line) for line in first_lines))
+    return _is_json_container(start) or (len(first_lines) > 1 and all(_is_json_container(line) for line in first_lines))
 
 
-def _is_parsed(text: str) -> bool:
+def _is_json_container(text: str) -> bool:
     if len(text) > _JSON_CHARS or not text.rstrip().endswith(("}", "]")):
         return False
     try:
@@ -127,71 +201,56 @@ def _is_parsed(text: str) -> bool:
         return False
 
 
-# All that speaks for each language, brought together in one score apiece.
-
-UNKNOWN: Final = "unknown"
-"""What text is that is no code, or code of no language that can be told."""
-
-# The second language is the first with more: what speaks for the first speaks for it too, once enough is its own.
-EXTENDED: Final = {"javascript": "typescript", "c": "cpp"}
-_OWN_ENOUGH: Final = 2.0
-# A lead that no count of lines, and one that no parser, could still turn.
-_BEYOND_LINES: Final = 11.0
-_BEYOND_PARSER: Final = 4.0
-
-_PATTERNS: Final = (patterns_scripts, patterns_web, patterns_compiled, patterns_data)
-_WORDS: Final = tuple(chain.from_iterable(module.WORDS for module in _PATTERNS))
-_MARKS: Final = tuple(chain.from_iterable(module.MARKS for module in _PATTERNS))
-EVIDENCE: Final = gathered(_WORDS, _MARKS)
+# --- weighted evidence ------------------------------------------------------------------------------------------------
 
 
-def _only(language: str) -> Evidence:
-    """The evidence that speaks for one language."""
+def _evidence_for(language: str) -> LanguageEvidence:
+    """The words and patterns with a weight for one language."""
     tables = ({word: weights for word, weights in table.items() if language in dict(weights)} for table in _WORDS)
-    return gathered(tables, (mark for mark in _MARKS if language in dict(mark.weights)))
+    return gather_evidence(tables, (item for item in _PATTERNS if language in dict(item.weights)))
 
 
-_OF_EXTENSIONS: Final = {extension: _only(extension) for extension in EXTENDED.values()}
+_EVIDENCE_FOR_EXTENSIONS: Final = {extension: _evidence_for(extension) for extension in _EXTENDED_BY.values()}
 
 
-def weigh(sample: Sample) -> Scores:
-    """How much speaks for each language, and for none of them under `unknown`."""
+def _weigh(sample: CodeSample) -> Scores:
+    """The score of each language, and of text that is not code under `unknown`."""
     scores = EVIDENCE.weigh(sample)
-    for base, extension in EXTENDED.items():
+    for base, extension in _EXTENDED_BY.items():
         if scores.get(extension, 0.0) >= _OWN_ENOUGH:
             scores[extension] += scores.get(base, 0.0)
-    if lead(scores) < _BEYOND_LINES:
+    if _lead(scores) < _BEYOND_LINES:
         _weigh_lines(sample, scores)
     if _is_doubtful(sample, scores):
         _add(scores, "python", weigh_python(sample.text))
     return scores
 
 
-def with_extension(language: str, sample: Sample) -> str:
-    """The language that extends this one where the sample uses enough of it, else this one."""
-    extension = EXTENDED[language]
-    own = _OF_EXTENSIONS[extension].weigh(sample).get(extension, 0.0)
+def _with_extension(language: str, sample: CodeSample) -> str:
+    """The language that extends this one if the sample uses enough of it, else this one."""
+    extension = _EXTENDED_BY[language]
+    own = _EVIDENCE_FOR_EXTENSIONS[extension].weigh(sample).get(extension, 0.0)
     return extension if own >= _OWN_ENOUGH else language
 
 
-def lead(scores: Scores) -> float:
+def _lead(scores: Scores) -> float:
     """By how much the highest score exceeds the next."""
     first, second = sorted((*scores.values(), 0.0, 0.0), reverse=True)[:2]
     return first - second
 
 
-def _weigh_lines(sample: Sample, scores: Scores) -> None:
+def _weigh_lines(sample: CodeSample, scores: Scores) -> None:
     lines = tuple(line for line in sample.code.split("\n") if line and not line.isspace())
     yaml, prose = weigh_yaml(lines), weigh_prose(sample.code)
     _add(scores, "sh", weigh_commands(lines))
     _add(scores, "yaml", yaml)
-    _add(scores, UNKNOWN, prose / 2 if yaml else prose)  # settings describe things in words
+    _add(scores, UNKNOWN, prose / 2 if yaml else prose)  # settings contain prose too
     for language, weight in weigh_sections(lines).items():
         _add(scores, language, weight)
 
 
-def _is_doubtful(sample: Sample, scores: Scores) -> bool:
-    """Whether the parser's word on Python may decide: it costs more than all the rest."""
+def _is_doubtful(sample: CodeSample, scores: Scores) -> bool:
+    """Whether Python's parser, which costs more than all the rest, could change the result."""
     python = scores.get("python", 0.0)
     other = max((score for language, score in scores.items() if language != "python"), default=0.0)
     is_display = sample.text.lstrip().startswith(("{", "["))
@@ -200,61 +259,3 @@ def _is_doubtful(sample: Sample, scores: Scores) -> bool:
 
 def _add(scores: Scores, language: str, weight: float) -> None:
     scores[language] = scores.get(language, 0.0) + weight
-
-
-# Which language a piece of code is written in.
-
-_LEAST: Final = 2.0
-_CLEAR: Final = 8.0
-_CLEAR_LEAD: Final = 5.0
-_BASH_CHARS: Final = 4_000
-
-
-def infer_lang(code: str) -> str:
-    """The language of a piece of code by its content, as people and models write it; never runs any of it.
-
-    Gives `python`, `sh`, `bash`, `powershell`, `javascript`, `typescript`, `html`, `css`, `json`, `yaml`, `toml`,
-    `ini`, `xml`, `sql`, `c`, `cpp`, `csharp`, `rust`, `go`, `java`, `kotlin`, `swift`, `ruby`, `php`, `r`,
-    `dockerfile`, `makefile`, `diff`, and for a shebang also `perl` and `lua`: names of `language_names.LANGUAGES`.
-
-    As in AutoGen 0.2, Python is `python`, shell commands are `sh`, and what no language can be told of is `unknown`:
-    plain text, what programs print, a lone word. A script is `bash` only if its shebang says so, or if it needs bash:
-    `[[ ]]`, arrays, `source`, `pipefail`. A session (`>>> 1 + 1`, `$ ls`) is in the language typed at its prompt.
-    TypeScript that uses none of its own syntax is `javascript`, and C++ likewise is `c`.
-
-    Method: certainties first (JSON that parses, a shebang, a prompt, the head of a diff, tags). Then words and patterns
-    with hand-set weights for each language, how much the lines read as commands, settings or prose, and, where Python
-    is in doubt, its parser. Of a long text the first 400 characters past a banner of comments are weighed, and 1,000
-    where those leave a doubt, so that its length costs nothing. Of snippets that it was not made by, written by hand
-    for it and mostly a few lines long, 98 in 100 are told (tests/source/languages).
-
-    Raises:
-        RequestError: `code` is not a str.
-    """
-    if not isinstance(code, str):
-        raise RequestError(f"the code whose language is asked for is to be a str, not {type(code).__name__}; pass text")
-    if is_json(code):
-        return "json"
-    language, is_clear = UNKNOWN, False
-    for sample in samples_of(code):
-        if is_clear:
-            language = with_extension(language, sample)
-            break
-        language, is_clear = _judge(sample)
-        if is_clear and language not in EXTENDED:
-            break
-    return "bash" if language == "sh" and needs_bash(code[:_BASH_CHARS]) else language
-
-
-def _judge(sample: Sample) -> tuple[str, bool]:
-    """The language of a sample, and whether it is so clear that more of the text would not change it."""
-    certain = infer_certainly(sample) or infer_markup(sample.text)
-    return (certain, True) if certain else _best(weigh(sample))
-
-
-def _best(scores: Scores) -> tuple[str, bool]:
-    best = min(scores, key=lambda language: (-scores[language], language), default=UNKNOWN)
-    score = scores.get(best, 0.0)
-    if score < _LEAST:
-        return UNKNOWN, False
-    return best, score >= _CLEAR and lead(scores) >= _CLEAR_LEAD

@@ -1,4 +1,4 @@
-"""What Python's own parser says of a short text: words of prose, commands and settings parse as Python too."""
+"""How strongly a text reads as Python, shell commands, markup, prose or settings, judged by its syntax or its lines."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from flyteplugins_codegen.source.languages.patterns_data import (
     SUBCOMMANDS,
     TAKING_A_NAME,
 )
-from flyteplugins_codegen.source.python import parse_python
+from flyteplugins_codegen.source.python import PARSE_ERRORS, parse_python
+
+# --- Python -----------------------------------------------------------------------------------------------------------
 
 _PARSES: Final = 2.0
 _IS_CUT_OFF: Final = 1.0
 _PARSES_NOT: Final = -1.5
-# JSON was tried before: what begins with a brace, parses, and is none, is a dict's display.
+# JSON was tried before, so what begins with a brace and parses is a dict display.
 _IS_DISPLAY: Final = 6.5
 _CUT_OFF: Final = re.compile(r"never closed|expected an indented block|unterminated triple|unexpected EOF")
-_WARNINGS: Final = Lock()  # what filters them belongs to the whole process, and is put back in order
-_TELLING: Final = (
+_WARNINGS: Final = Lock()  # the filters of warnings belong to the whole process
+_DISTINCTIVE: Final = (
     ast.Call,
     ast.Lambda,
     ast.ListComp,
@@ -38,16 +40,19 @@ _TELLING: Final = (
     ast.Await,
     ast.Set,
 )
-_NAMES_OF_OTHERS: Final = frozenset({"true", "false", "null", "undefined"})
+_FOREIGN_NAMES: Final = frozenset({"true", "false", "null", "undefined"})
 
 
 def weigh_python(text: str) -> float:
-    """How strongly the parser's verdict speaks for Python: above 0.0 for statements, below for what does not parse."""
+    """The parser's evidence for Python: above 0.0 for statements, below for text that does not parse.
+
+    Prose, commands and settings often parse as Python too, as names and operators; those count 0.0.
+    """
     try:
         module = _parse(textwrap.dedent(text))
     except SyntaxError as error:
         return _IS_CUT_OFF if _CUT_OFF.search(str(error)) else _PARSES_NOT
-    except (ValueError, RecursionError, MemoryError):
+    except PARSE_ERRORS:
         return _PARSES_NOT
     if text.rstrip().endswith(";"):
         return 0.0
@@ -55,7 +60,7 @@ def weigh_python(text: str) -> float:
 
 
 def _parse(text: str) -> ast.Module:
-    """The syntax tree, without the warnings that the parser gives: of escapes that are none, of a `1 is 1`."""
+    """The syntax tree. Warnings of the parser, such as on invalid escapes or `1 is 1`, are suppressed."""
     with _WARNINGS, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return parse_python(text)
@@ -68,20 +73,20 @@ def _weigh_statement(node: ast.stmt) -> float:
 
 
 def _weigh_expression(node: ast.expr) -> float:
-    """0.0 for names, numbers and what is made of them: `word`, `a - b` and `1, 2` are written in prose too."""
+    """0.0 for names, numbers and their combinations: `word`, `a - b` and `1, 2` occur in prose too."""
     if isinstance(node, ast.Dict):
         return _weigh_display(node)
     if isinstance(node, ast.List | ast.Set):
         return 0.0 if all(isinstance(element, ast.Name) for element in node.elts) else _PARSES
     if isinstance(node, ast.BinOp | ast.Compare):
-        return _PARSES if any(isinstance(part, _TELLING) or _is_string(part) for part in ast.walk(node)) else 0.0
-    return _PARSES if isinstance(node, _TELLING) else 0.0
+        return _PARSES if any(isinstance(part, _DISTINCTIVE) or _is_string(part) for part in ast.walk(node)) else 0.0
+    return _PARSES if isinstance(node, _DISTINCTIVE) else 0.0
 
 
 def _weigh_display(node: ast.Dict) -> float:
-    """0.0 where it is an object of JavaScript, or YAML: its keys or values are names that Python does not have."""
+    """0.0 for an object of JavaScript or YAML, whose keys or values are names that Python does not have."""
     keys = any(isinstance(key, ast.Name) for key in node.keys)
-    values = any(isinstance(part, ast.Name) and part.id in _NAMES_OF_OTHERS for part in ast.walk(node))
+    values = any(isinstance(part, ast.Name) and part.id in _FOREIGN_NAMES for part in ast.walk(node))
     return 0.0 if keys or values else _IS_DISPLAY
 
 
@@ -89,14 +94,14 @@ def _is_string(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-# Lines that read as commands: a known program first, and what follows it like its arguments.
+# --- shell commands ---------------------------------------------------------------------------------------------------
 
-# After a program's name, these tell a sentence about it.
-_PROSE: Final = names(
+# After a program's name, these begin a sentence about it.
+_SENTENCE_WORDS: Final = names(
     "is are was were and or the a an has have can will does did up that which makes lets it you i we for in of to"
 )
 _PROMPT: Final = re.compile(r"(?:\([\w.-]+\) ?)?(?:[\w.-]+@[\w.-]+(?::| )?[^\s$#]{0,60})?[$%#] (?=[\w./~])")
-# What may stand before a program: a quoted command's `>`, a subshell, a negation, variables set for it alone.
+# May precede a program: the `>` of a quoted command, a subshell, a negation, variables set for the program.
 _BEFORE: Final = re.compile(r"(?:[>!] |\( ?)?(?:[A-Za-z_]\w*=(?:\"\"|''|[^\s\"';(){}]*) +){0,6}(?=[\w./~])")
 _ARGUMENT: Final = re.compile(
     r"(?:^|\s)(?:-{1,2}[A-Za-z0-9]|[.~]{0,2}/|\.(?:\s|$)|\*|\"\"|''|\$[\w({@]|[\w./*-]*\.[a-z0-9]{1,5}(?:\s|$)|[\w.-]+/|"
@@ -105,28 +110,28 @@ _ARGUMENT: Final = re.compile(
 _CODE: Final = re.compile(r"\s*(?:=|\(|\)|:|,|\.\s|->|\+=|\[\w*\]\s*=)|[^;]*\{\s*$")
 _NEXT: Final = re.compile(r"; (?=\w)| && |; do | \|\| |\{ ")
 _MAX_LINES: Final = 30
-_MAX_TOLD: Final = 6
+_MAX_COUNTED: Final = 6
 _STRONG: Final = 5.0
 _WEAK: Final = 3.5
 
 
 def weigh_commands(lines: tuple[str, ...]) -> float:
-    """How strongly these lines, without what strings and comments say, read as a shell's commands; 0.0 if they do not.
+    """How strongly these lines, with strings and comments emptied, read as shell commands; 0.0 if they do not.
 
-    A line that begins with a tab is a recipe's, as Makefiles have it, and says nothing.
+    A line that begins with a tab is the recipe of a Makefile and does not count.
     """
     weights = sorted((_weigh_line(line) for line in lines[:_MAX_LINES] if line[0] != "\t"), reverse=True)
-    return sum(weight / 2.0**rank for rank, weight in enumerate(weights[:_MAX_TOLD]))
+    return sum(weight / 2.0**rank for rank, weight in enumerate(weights[:_MAX_COUNTED]))
 
 
 def is_prompt(line: str) -> bool:
-    """Whether a line is a shell's prompt with a command after it: `$ ls`, `user@host:~/x$ ls`."""
-    prompted = line.lstrip()
-    return bool(_PROMPT.match(prompted)) and not prompted.startswith(("# ", "% "))
+    """Whether a line is a shell prompt with a command: `$ ls`, `user@host:~/x$ ls`."""
+    text = line.lstrip()
+    return bool(_PROMPT.match(text)) and not text.startswith(("# ", "% "))
 
 
 def _weigh_line(line: str) -> float:
-    """The weight of the first command of the line, or of the next ones if that is none; a little less for those."""
+    """The weight of the line's first command, or less of the heaviest other one if the first is not a command."""
     first, *others = _NEXT.split(line.strip(), maxsplit=3)
     return _weigh_command(first) or max((_weigh_command(other) for other in others), default=0.0) * 0.7
 
@@ -138,13 +143,10 @@ def _weigh_command(command: str) -> float:
         return _WEAK if name.rstrip(";") in ALONE else 0.0
     if name not in PROGRAMS and name not in PROGRAMS_OR_WORDS:
         return 0.0
-    if _CODE.match(rest) or _is_sentence(rest):
+    is_sentence = rest.partition(" ")[0] in _SENTENCE_WORDS and not _ARGUMENT.search(rest)
+    if is_sentence or _CODE.match(rest):
         return 0.0
     return _STRONG if name in PROGRAMS else _weigh_argued(name, rest)
-
-
-def _is_sentence(rest: str) -> bool:
-    return rest.partition(" ")[0] in _PROSE and not _ARGUMENT.search(rest)
 
 
 def _weigh_argued(name: str, rest: str) -> float:
@@ -155,7 +157,7 @@ def _weigh_argued(name: str, rest: str) -> float:
     return _WEAK if is_argued else 0.0
 
 
-# Text that begins with a tag: HTML, XML, or the elements of JavaScript's JSX.
+# --- markup -----------------------------------------------------------------------------------------------------------
 
 _HTML_TAGS: Final = names(
     """
@@ -165,7 +167,7 @@ _HTML_TAGS: Final = names(
     template fieldset legend noscript picture sup sub mark abbr time progress center font slot kbd
     """
 )
-# In documents of other kinds these are names as good as any.
+# These are common element names in other documents too.
 _SHARED_TAGS: Final = names("link a b i s p title source time label option section summary head body header code")
 _TAG: Final = re.compile(r"</?([A-Za-z][\w.:-]{0,60})")
 _JSX: Final = re.compile(r"\bclassName=|\w=\{|\{/\*|>\s*\{\w[\w.]*(?:\.map\(|\})|<>")
@@ -176,7 +178,7 @@ _DOCTYPE: Final = "<!doctype html"
 
 
 def infer_markup(text: str) -> str:
-    """`html`, `xml` or `javascript` for a text that begins with a tag; "" where it does not."""
+    """`html`, `xml` or `javascript` (JSX) for a text that begins with a tag, "" for any other text."""
     preamble = _PREAMBLE.match(text)
     start = text[preamble.end() if preamble else 0 :].lstrip()
     head = start[:1_000].lower()
@@ -208,9 +210,9 @@ def _is_html(tags: list[str]) -> bool:
     )
 
 
-# How much a text reads as English prose: its small words, sentences, and few of the signs that code is made of.
+# --- prose ------------------------------------------------------------------------------------------------------------
 
-_SMALL: Final = names(
+_FUNCTION_WORDS: Final = names(
     """
     the a an is are was were be been of to you your we our they their it its this that these those there here have has
     had will would can could should may might must do does did not no but so than too very please how what why when who
@@ -218,8 +220,8 @@ _SMALL: Final = names(
     such only own same both once just also need want make sure let's it's don't you're i'm if and or then with as for in
     """
 )
-# Keywords and names of code as well: without any other small word they tell nothing.
-_SHARED: Final = names("if and or then with as for in not on by is let all any this no do when")
+# Keywords and names in code too: no evidence without another function word.
+_SHARED_WORDS: Final = names("if and or then with as for in not on by is let all any this no do when")
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z']+")
 _SIGN: Final = re.compile(r"[{}()\[\];=<>$|&\\_@`~^%]|::|->|--| -\w")
 _SENTENCE: Final = re.compile(r"[a-z)][.!?:](?:\s|$)|[a-z], [a-z]")
@@ -229,21 +231,24 @@ _MOST: Final = 10.0
 
 
 def weigh_prose(code: str) -> float:
-    """How strongly a text, without what strings and comments say, reads as prose: 0.0 to 10.0."""
-    found = [word.lower() for word in _WORD.findall(code)]
-    if len(found) < _FEWEST_WORDS:
+    """How strongly a text, with strings and comments emptied, reads as English prose: 0.0 to 10.0.
+
+    Function words and sentences count for it, the special characters of code against it.
+    """
+    words = [word.lower() for word in _WORD.findall(code)]
+    if len(words) < _FEWEST_WORDS:
         return 0.0
-    small = sum(word in _SMALL for word in found)
-    certain = sum(word in _SMALL and word not in _SHARED for word in found)
-    if not certain and small < _FEWEST_WORDS:
+    function_words = sum(word in _FUNCTION_WORDS for word in words)
+    certain = sum(word in _FUNCTION_WORDS and word not in _SHARED_WORDS for word in words)
+    if not certain and function_words < _FEWEST_WORDS:
         return 0.0
-    weight = 16.0 * small / len(found) if certain else 0.0
+    weight = 16.0 * function_words / len(words) if certain else 0.0
     weight += 1.5 * bool(_SENTENCE.search(code)) + 1.5 * bool(_CAPITAL.search(code))
-    signs = len(_SIGN.findall(code)) / len(found)
+    signs = len(_SIGN.findall(code)) / len(words)
     return max(0.0, min(weight, _MOST) * (1.0 - 1.6 * signs))
 
 
-# Settings line by line: YAML's `key: value`, TOML's and INI's `key = value` under `[sections]`.
+# --- settings: YAML, TOML, INI ----------------------------------------------------------------------------------------
 
 _MOST_OF_YAML: Final = 0.8
 _MOST_OF_SECTIONS: Final = 0.7
@@ -251,11 +256,11 @@ _MAX_KEYS: Final = 4
 
 _YAML_LINE: Final = re.compile(
     r"\s*(?:- )*(?:[\w./$-]+|\"\"|''|<<|\?)(?: [\w-]+)?:"  # a key
-    r"(?: +(?![=:])[^;{]*(?:[^;{,]|\{[^}]*\}|\[\{[^\[\]]*\}\])| \{\}|)$"  # its value, which ends in no sign of code
+    r"(?: +(?![=:])[^;{]*(?:[^;{,]|\{[^}]*\}|\[\{[^\[\]]*\}\])| \{\}|)$"  # its value, which does not end like code
     r"|\s*-(?: [^;{}()=]*)?$|---$|\.\.\.$"
 )
 _YAML_BLOCK: Final = re.compile(r"\s*(?:- )?[\w.-]+: *[|>][-+]?$")
-# What people write in prose: `Steps: first the flour`, `- clean the missing values`.
+# Prose in the form of YAML: `Steps: first the flour`, `- clean the missing values`.
 _PHRASE: Final = re.compile(
     r"(?:[A-Z][\w -]*: |- )[A-Za-z][\w',]* [\w',]+ [\w',]+|[A-Z]\w*: [a-z]\w* |\s+[*-] [A-Z]\w* \w+ \w+"
 )
@@ -267,25 +272,25 @@ _SECTION: Final = re.compile(r"\[{1,2}[\w.\"':/ -]+\]{1,2}\s*$")
 
 
 def weigh_yaml(lines: tuple[str, ...]) -> float:
-    """How strongly these lines, without what strings and comments say, read as YAML: 0.0 to 5.0."""
-    told = [line for line in _without_blocks(lines[:_MAX_LINES]) if not line.lstrip().startswith("#")]
-    fits = sum(bool(_YAML_LINE.match(line)) for line in told)
-    if not told or fits < _MOST_OF_YAML * len(told) or _is_prose(told):
+    """How strongly these lines, with strings and comments emptied, read as YAML: 0.0 to 5.0."""
+    content = [line for line in _without_blocks(lines[:_MAX_LINES]) if not line.lstrip().startswith("#")]
+    fits = sum(bool(_YAML_LINE.match(line)) for line in content)
+    if not content or fits < _MOST_OF_YAML * len(content) or _is_prose(content):
         return 0.0
-    keyed = sum(": " in line or line.endswith(":") for line in told)
+    keyed = sum(": " in line or line.endswith(":") for line in content)
     if not keyed:
-        return 2.5 if len(told) > 1 else 0.0
-    return 3.0 * fits / len(told) + min(keyed, _MAX_KEYS) / 2
+        return 2.5 if len(content) > 1 else 0.0
+    return 3.0 * fits / len(content) + min(keyed, _MAX_KEYS) / 2
 
 
-def _is_prose(told: list[str]) -> bool:
-    if len(told) == 1:
-        return bool(_LONE_PHRASE.match(told[0]))
-    return 2 * sum(bool(_PHRASE.match(line)) for line in told) >= len(told)
+def _is_prose(content: list[str]) -> bool:
+    if len(content) == 1:
+        return bool(_LONE_PHRASE.match(content[0]))
+    return 2 * sum(bool(_PHRASE.match(line)) for line in content) >= len(content)
 
 
 def _without_blocks(lines: tuple[str, ...]) -> list[str]:
-    """The lines without those of block scalars, which hold text of any kind."""
+    """The lines without those of block scalars, whose text can be anything."""
     kept: list[str] = []
     depth = -1
     for line in lines:
@@ -298,12 +303,12 @@ def _without_blocks(lines: tuple[str, ...]) -> list[str]:
 
 
 def weigh_sections(lines: tuple[str, ...]) -> dict[str, float]:
-    """How strongly these lines read as TOML or as INI; which of the two, their values say."""
-    told = [line for line in lines[:_MAX_LINES] if not line.lstrip().startswith(("#", ";"))]
-    values = [pair["value"] for line in told if (pair := _KEY_VALUE.match(line))]
-    sections = sum(bool(_SECTION.match(line)) for line in told)
-    items = sum(bool(_TOML_ITEM.match(line)) for line in told)
-    if not values or len(values) + sections + items < _MOST_OF_SECTIONS * len(told):
+    """The scores of these lines as TOML or INI; their values decide between the two."""
+    content = [line for line in lines[:_MAX_LINES] if not line.lstrip().startswith(("#", ";"))]
+    values = [pair["value"] for line in content if (pair := _KEY_VALUE.match(line))]
+    sections = sum(bool(_SECTION.match(line)) for line in content)
+    items = sum(bool(_TOML_ITEM.match(line)) for line in content)
+    if not values or len(values) + sections + items < _MOST_OF_SECTIONS * len(content):
         return {}
     typed = sum(bool(_TOML_VALUE.match(value)) for value in values)
     if not sections:

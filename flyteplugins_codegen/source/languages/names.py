@@ -1,8 +1,7 @@
-"""One name for each language: what `infer_lang`, code blocks and whatever runs or saves code call it.
+"""One name for each language, used by `infer_lang`, code blocks and everything that runs or saves code.
 
-A fence's info string, a file's name and a person's spelling of a language all come down to the names in `LANGUAGES`.
-Shells are one family: `sh` is any POSIX shell, `bash` what needs bash. A language that is not listed keeps its own
-name in lower case, so that nothing is lost.
+Info strings, file names and other spellings of a language are all mapped to the names in `LANGUAGES`. `sh` is any POSIX
+shell, `bash` a script that needs bash. A language that is not listed keeps its own name in lower case.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Final
 
 from flyteplugins_codegen.errors import RequestError
 
-# Name: the extension for a file of it, then other spellings, extensions and file names without their dot.
+# Name: file extension, then other spellings, extensions, and file names without their dot.
 _SPELLINGS: Final = {
     "python": ("py", "python2 py2 py3 pyi pyw ipython sage pycon pyrepl python-console python-repl python-traceback"),
     "sh": ("sh", "shell shell-script shellscript posix ash dash console shell-session sh-session terminal profile"),
@@ -56,18 +55,18 @@ _NAMES: Final = {
     for spelling in (extension, *others.split(), language)  # `bash` writes `.sh` files, yet `sh` stays the name of `sh`
     if spelling not in _SPELLINGS or spelling == language
 }
-# `python3.12`, `Python 3`, `c++17`: the version of a language is not part of its name.
+# Versions are not part of the name: `python3.12`, `Python 3`, `c++17`.
 _VERSION: Final = re.compile(r"(?<=[a-z+#])[ -]?[0-9][0-9.]{0,7}$")
 _LONGEST_NAME: Final = 60
 
 LANGUAGES: Final = tuple(_SPELLINGS)
-"""The languages that have a name here; `text` is text that is no code."""
+"""The names of the known languages; `text` is text that is not code."""
 
 
 def language_of(name: str) -> str:
-    """The one name of a language, from any spelling of it: `py`, `Python3`, ` .PY ` and `language-python` are `python`.
+    """The name of a language for any spelling of it: `py`, `Python3`, ` .PY ` and `language-python` are `python`.
 
-    A name that is not known comes back trimmed and in lower case, an empty one as "".
+    An unknown name is returned trimmed and in lower case, an empty one as "".
 
     Raises:
         RequestError: `name` is not a str.
@@ -81,7 +80,7 @@ def language_of(name: str) -> str:
 
 
 def language_of_file(path: str) -> str:
-    """The language that a file name says: `python` for `src/x.py`, `dockerfile` for `Dockerfile`; "" if it says none.
+    """The language of a file by its name: `python` for `src/x.py`, `dockerfile` for `Dockerfile`; "" if unknown.
 
     Raises:
         RequestError: `path` is not a str.
@@ -94,7 +93,7 @@ def language_of_file(path: str) -> str:
 
 
 def file_name_for(language: str, stem: str) -> str:
-    """What to call a file of a language: `solution.py` for `python`, `Makefile` for `makefile`, `x.txt` for an unknown.
+    """A file name for a language: `solution.py` for `python`, `Makefile` for `makefile`, `x.txt` for an unknown one.
 
     Raises:
         RequestError: `language` is not a str.

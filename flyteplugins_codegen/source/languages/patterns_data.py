@@ -1,10 +1,10 @@
-"""What speaks for SQL, YAML, TOML, INI, JSON that no parser takes, Dockerfile and Makefile."""
+"""Words and patterns of SQL, YAML, TOML, INI, invalid JSON, Dockerfile and Makefile, and names of shell commands."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from flyteplugins_codegen.source.languages.evidence import any_case_mark, mark, names, raw_mark, words
+from flyteplugins_codegen.source.languages.evidence import any_case_pattern, names, pattern, raw_pattern, words
 
 WORDS: Final = (
     words("VARCHAR INTEGER VALUES INSERT SELECT WHERE DISTINCT TIMESTAMP REFERENCES CONSTRAINT", sql=1.5),
@@ -12,114 +12,116 @@ WORDS: Final = (
     words("FROM TABLE INDEX GROUP ORDER BY INTO AND NOT DESC ASC PRIMARY KEY DEFAULT UNIQUE", sql=0.7),
 )
 
-_SQL_MARKS: Final = (
-    any_case_mark("select", r"^\(?select\b[^;]{1,600}?\bfrom\s+[\w\"`.\[(#{]", sql=3),
-    any_case_mark("select", r"^\(?select\s+(?:\*|count|distinct|top \d|\d|[\w.\"]+\s*,|[\w.]+\(|@@)", sql=3.5),
-    any_case_mark(
+_SQL_PATTERNS: Final = (
+    any_case_pattern("select", r"^\(?select\b[^;]{1,600}?\bfrom\s+[\w\"`.\[(#{]", sql=3),
+    any_case_pattern("select", r"^\(?select\s+(?:\*|count|distinct|top \d|\d|[\w.\"]+\s*,|[\w.]+\(|@@)", sql=3.5),
+    any_case_pattern(
         "insert delete merge replace", r"^(?:insert\s+into|delete\s+from|merge\s+into|replace\s+into)\s+\S", sql=5
     ),
-    any_case_mark("update", r"^update\s+[\w.\"`]+\s+(?:\w+\s+)?set\s", sql=6),
-    any_case_mark(
+    any_case_pattern("update", r"^update\s+[\w.\"`]+\s+(?:\w+\s+)?set\s", sql=6),
+    any_case_pattern(
         "create",
         r"^create\s+(?:or\s+replace\s+)?(?:(?:temp|temporary|unique|materialized|external)\s+)?"
         r"(?:table|view|index|database|schema|function|procedure|trigger|user|role|type|sequence|extension)\s",
         sql=6,
     ),
-    any_case_mark(
+    any_case_pattern(
         "alter drop truncate",
         r"^(?:alter|drop|truncate)\s+"
         r"(?:table|view|index|database|schema|user|column|function|role)\s",
         sql=6,
     ),
-    any_case_mark("with", r"^with\s+(?:recursive\s+)?\w+\s+as\s*(?:materialized\s*)?\(", sql=6),
-    any_case_mark("grant revoke", r"^(?:grant|revoke)\s+[\w, ]+\s+on\s", sql=6),
-    any_case_mark("show", r"^show\s+(?:databases|tables|columns|create|index|variables)", sql=4),
-    any_case_mark("describe use", r"^(?:describe|use)\s+\w+;", sql=4),
-    any_case_mark("explain", r"^explain\s+(?:analyze\s+|\([^)\n]*\)\s+)?(?:select|update|delete|insert|with)\b", sql=6),
-    any_case_mark("by", r"(?:group|order|partition)\s+by\s+[\w\"`(.]", sql=2.5),
-    any_case_mark("join", r"(?:left|inner|right|full|cross|outer)\s+(?:outer\s+)?join\s+\w", sql=3),
-    any_case_mark("where", r"\bwhere\s+[\w.\"`]+\s*(?:=|<|>|!=|in\s*\(|like\s|is\s|between\s)", sql=3),
-    any_case_mark("values count sum primary null", r"values\s*\(|count\(\*\)|sum\(\w|primary key|not null", sql=2.5),
-    mark("--", r"^--$|^-- ?", sql=1),
-    any_case_mark(
+    any_case_pattern("with", r"^with\s+(?:recursive\s+)?\w+\s+as\s*(?:materialized\s*)?\(", sql=6),
+    any_case_pattern("grant revoke", r"^(?:grant|revoke)\s+[\w, ]+\s+on\s", sql=6),
+    any_case_pattern("show", r"^show\s+(?:databases|tables|columns|create|index|variables)", sql=4),
+    any_case_pattern("describe use", r"^(?:describe|use)\s+\w+;", sql=4),
+    any_case_pattern(
+        "explain", r"^explain\s+(?:analyze\s+|\([^)\n]*\)\s+)?(?:select|update|delete|insert|with)\b", sql=6
+    ),
+    any_case_pattern("by", r"(?:group|order|partition)\s+by\s+[\w\"`(.]", sql=2.5),
+    any_case_pattern("join", r"(?:left|inner|right|full|cross|outer)\s+(?:outer\s+)?join\s+\w", sql=3),
+    any_case_pattern("where", r"\bwhere\s+[\w.\"`]+\s*(?:=|<|>|!=|in\s*\(|like\s|is\s|between\s)", sql=3),
+    any_case_pattern("values count sum primary null", r"values\s*\(|count\(\*\)|sum\(\w|primary key|not null", sql=2.5),
+    pattern("--", r"^--$|^-- ?", sql=1),
+    any_case_pattern(
         "begin commit rollback start", r"^(?:begin|commit|rollback|start transaction)(?: transaction| work)?;", sql=4
     ),
-    any_case_mark("declare", r"^declare\s+@?\w+\s+\w+", sql=4),
-    any_case_mark("set", r"^set\s+@\w+\s*=", sql=4),
-    mark("CREATE ALTER DROP", r"\n(?:CREATE|ALTER|DROP) [A-Z]+ [^\n]", sql=4),
-    mark("\\", r"\n\\(?:d|dt|l|c|copy|timing|x|echo)\b", sql=4),
-    mark("$$", r"\$\$", sql=2),
-    mark("PRAGMA", r"^PRAGMA \w+", sql=5),
+    any_case_pattern("declare", r"^declare\s+@?\w+\s+\w+", sql=4),
+    any_case_pattern("set", r"^set\s+@\w+\s*=", sql=4),
+    pattern("CREATE ALTER DROP", r"\n(?:CREATE|ALTER|DROP) [A-Z]+ [^\n]", sql=4),
+    pattern("\\", r"\n\\(?:d|dt|l|c|copy|timing|x|echo)\b", sql=4),
+    pattern("$$", r"\$\$", sql=2),
+    pattern("PRAGMA", r"^PRAGMA \w+", sql=5),
 )
 
-# What a count of lines does not see.
-_SETTINGS_MARKS: Final = (
-    mark("---", r"\A\n---\n", yaml=2.5),
-    mark("-", r"^- [\w\"'-]+:(?: |$)", yaml=4),
-    mark(":", r"^(?:- )?[\w-]+:[ \t]*[|>][-+]?$", yaml=7),
-    mark(":", r"\n[\w-]+:[ \t]*(?:#.*)?\n[ \t]+[\w\"'./-]+:(?: |$)", yaml=4),
-    mark(":", r"^[a-z_][\w-]*:[ \t]*(?:#.*)?\n[ \t]*- ", yaml=4),
-    mark(":", r"<<: \*|: &\w+$", yaml=6),
-    mark("apiVersion", r"\napiVersion: ", yaml=6),
-    mark(":", r"^(?:- )?[\w-]+: (?:true|false|yes|no|null|\d[\d.]*|\[[^\n]*\]|\"\"|'')[ \t]*$", yaml=1.5),
-    mark("[[", r"\n\[\[[\w.\"-]+\]\]$", toml=6),
-    mark(
+# Beside what `weigh_yaml` and `weigh_sections` count line by line.
+_SETTINGS_PATTERNS: Final = (
+    pattern("---", r"\A\n---\n", yaml=2.5),
+    pattern("-", r"^- [\w\"'-]+:(?: |$)", yaml=4),
+    pattern(":", r"^(?:- )?[\w-]+:[ \t]*[|>][-+]?$", yaml=7),
+    pattern(":", r"\n[\w-]+:[ \t]*(?:#.*)?\n[ \t]+[\w\"'./-]+:(?: |$)", yaml=4),
+    pattern(":", r"^[a-z_][\w-]*:[ \t]*(?:#.*)?\n[ \t]*- ", yaml=4),
+    pattern(":", r"<<: \*|: &\w+$", yaml=6),
+    pattern("apiVersion", r"\napiVersion: ", yaml=6),
+    pattern(":", r"^(?:- )?[\w-]+: (?:true|false|yes|no|null|\d[\d.]*|\[[^\n]*\]|\"\"|'')[ \t]*$", yaml=1.5),
+    pattern("[[", r"\n\[\[[\w.\"-]+\]\]$", toml=6),
+    pattern(
         "[",
         r"\n\[(?:tool|project|package|dependencies|build-system|dev-dependencies|workspace|profile)[.\w\"-]*\]$",
         toml=4,
     ),
-    mark("=", r"\n[\w.-]+ ?= ?\{[^\n]*\}[ \t]*$", toml=2),
-    mark("=", r"\n\w+(?:-\w+)+ = (?:\"\"|true|false|\d|\[)", toml=4),
-    mark("=", r"\n[\w-]+ = (?:true|false)$", toml=3),
-    mark("=", r"\n[\w-]+ ?= ?\d{4}-\d\d-\d\d", toml=4),
-    mark("[", r"\n\[(?:Unit|Service|Install|DEFAULT|mysqld|global|core|remote [^\]\n]*|branch [^\]\n]*)\]$", ini=4),
-    mark(";", r"\n; ", ini=3),
-    raw_mark('"', r'^"[\w$ .@/-]+"[ \t]*:[ \t]*(?:"[^"\n]*"|\d[\d.]*|true|false|null|\[|\{)', json=2),
-    raw_mark('"', r'\A\s*(?:[\[{]\s*){0,3}(?:(?://|/\*)[^\n]*\n\s*)?"[^"\n]*"\s*:', json=6),
+    pattern("=", r"\n[\w.-]+ ?= ?\{[^\n]*\}[ \t]*$", toml=2),
+    pattern("=", r"\n\w+(?:-\w+)+ = (?:\"\"|true|false|\d|\[)", toml=4),
+    pattern("=", r"\n[\w-]+ = (?:true|false)$", toml=3),
+    pattern("=", r"\n[\w-]+ ?= ?\d{4}-\d\d-\d\d", toml=4),
+    pattern("[", r"\n\[(?:Unit|Service|Install|DEFAULT|mysqld|global|core|remote [^\]\n]*|branch [^\]\n]*)\]$", ini=4),
+    pattern(";", r"\n; ", ini=3),
+    raw_pattern('"', r'^"[\w$ .@/-]+"[ \t]*:[ \t]*(?:"[^"\n]*"|\d[\d.]*|true|false|null|\[|\{)', json=2),
+    raw_pattern('"', r'\A\s*(?:[\[{]\s*){0,3}(?:(?://|/\*)[^\n]*\n\s*)?"[^"\n]*"\s*:', json=6),
 )
 
-_RECIPE_MARKS: Final = (
-    mark("FROM", r"\nFROM (?:--platform=\S+ )?[\w./:${}@-]+(?: (?:AS|as) [\w.-]+)?[ \t]*$", dockerfile=6),
-    mark("RUN", r"\nRUN \S", dockerfile=7),
-    mark("COPY ADD", r"\n(?:COPY|ADD) (?:--[\w-]+=\S+ )*\S+ \S", dockerfile=5),
-    mark("WORKDIR", r"\nWORKDIR \S", dockerfile=6),
-    mark("ENV", r"\nENV \w+[ =]", dockerfile=5),
-    mark("EXPOSE", r"\nEXPOSE \d", dockerfile=6),
-    mark("CMD", r"\nCMD (?:\[|\S)", dockerfile=5),
-    mark("ENTRYPOINT", r"\nENTRYPOINT (?:\[|\S)", dockerfile=6),
-    mark(
+_RECIPE_PATTERNS: Final = (
+    pattern("FROM", r"\nFROM (?:--platform=\S+ )?[\w./:${}@-]+(?: (?:AS|as) [\w.-]+)?[ \t]*$", dockerfile=6),
+    pattern("RUN", r"\nRUN \S", dockerfile=7),
+    pattern("COPY ADD", r"\n(?:COPY|ADD) (?:--[\w-]+=\S+ )*\S+ \S", dockerfile=5),
+    pattern("WORKDIR", r"\nWORKDIR \S", dockerfile=6),
+    pattern("ENV", r"\nENV \w+[ =]", dockerfile=5),
+    pattern("EXPOSE", r"\nEXPOSE \d", dockerfile=6),
+    pattern("CMD", r"\nCMD (?:\[|\S)", dockerfile=5),
+    pattern("ENTRYPOINT", r"\nENTRYPOINT (?:\[|\S)", dockerfile=6),
+    pattern(
         "ARG LABEL USER VOLUME HEALTHCHECK ONBUILD STOPSIGNAL MAINTAINER SHELL",
         r"\n(?:ARG \w+(?:=|$)|LABEL [\w.\"-]+=|USER \w+$|VOLUME [\[/]|HEALTHCHECK |ONBUILD |STOPSIGNAL |MAINTAINER |"
         r"SHELL \[)",
         dockerfile=4,
     ),
-    mark(":", r"\n[\w./%$()@-]+(?: [\w./%$()@-]+)*[ \t]*::?(?!=)[^\n=;{]*\n\t[ \t]*\S", makefile=7),
-    mark(".PHONY", r"\n\.PHONY[ \t]*:", makefile=9),
-    mark(".", r"\n\.(?:DEFAULT_GOAL|SUFFIXES|DELETE_ON_ERROR|ONESHELL|SILENT|DEFAULT)\b", makefile=9),
-    mark("$(", r"\$\([A-Z_]+[:)]", makefile=3),
-    mark("$(", r"\$\((?:wildcard|shell|patsubst|foreach|subst|filter|dir|notdir|addprefix|call|MAKE)\b", makefile=7),
-    mark("$@ $< $^", r"(?<=\s)\$[@<^](?=\s)", makefile=3),
-    mark("=", r"\n(?:[A-Z][A-Z0-9_]* *[:?]=|\w+ *\?=|\w+ *:= *\$\() ?", makefile=4),
-    mark("=", r"\n[A-Z_]+ = [^\n\"']*$", makefile=2),
-    mark(
+    pattern(":", r"\n[\w./%$()@-]+(?: [\w./%$()@-]+)*[ \t]*::?(?!=)[^\n=;{]*\n\t[ \t]*\S", makefile=7),
+    pattern(".PHONY", r"\n\.PHONY[ \t]*:", makefile=9),
+    pattern(".", r"\n\.(?:DEFAULT_GOAL|SUFFIXES|DELETE_ON_ERROR|ONESHELL|SILENT|DEFAULT)\b", makefile=9),
+    pattern("$(", r"\$\([A-Z_]+[:)]", makefile=3),
+    pattern("$(", r"\$\((?:wildcard|shell|patsubst|foreach|subst|filter|dir|notdir|addprefix|call|MAKE)\b", makefile=7),
+    pattern("$@ $< $^", r"(?<=\s)\$[@<^](?=\s)", makefile=3),
+    pattern("=", r"\n(?:[A-Z][A-Z0-9_]* *[:?]=|\w+ *\?=|\w+ *:= *\$\() ?", makefile=4),
+    pattern("=", r"\n[A-Z_]+ = [^\n\"']*$", makefile=2),
+    pattern(
         "CC CXX CFLAGS CXXFLAGS LDFLAGS LDLIBS OBJS SRCS TARGET PREFIX",
         r"\n(?:CC|CXX|CFLAGS|CXXFLAGS|LDFLAGS|LDLIBS|OBJS|SRCS|TARGET|PREFIX) *[:?+]?= ",
         makefile=4,
     ),
-    mark("ifeq ifneq ifdef ifndef", r"\n(?:ifeq|ifneq|ifdef|ifndef) [(\w\"']", makefile=5),
-    mark("endif", r"\nendif\b", makefile=2),
-    mark("%", r"\n%\.\w+:|: %\.\w+", makefile=6),
-    mark("endef", r"\nendef\b", makefile=6),
-    mark("define", r"\ndefine \w+", makefile=3),
-    mark("@", r"\n\t@\w", makefile=6),
+    pattern("ifeq ifneq ifdef ifndef", r"\n(?:ifeq|ifneq|ifdef|ifndef) [(\w\"']", makefile=5),
+    pattern("endif", r"\nendif\b", makefile=2),
+    pattern("%", r"\n%\.\w+:|: %\.\w+", makefile=6),
+    pattern("endef", r"\nendef\b", makefile=6),
+    pattern("define", r"\ndefine \w+", makefile=3),
+    pattern("@", r"\n\t@\w", makefile=6),
 )
 
-MARKS: Final = (*_SQL_MARKS, *_SETTINGS_MARKS, *_RECIPE_MARKS)
+PATTERNS: Final = (*_SQL_PATTERNS, *_SETTINGS_PATTERNS, *_RECIPE_PATTERNS)
 
 
-# Names of programs, by how surely a line that begins with one is a command.
+# --- shell commands, by how certainly a line that begins with one is a command ----------------------------------------
 
-# No English sentence and no statement of another language begins with these and a blank.
+# No English sentence and no statement of another language begins with one of these and a blank.
 PROGRAMS: Final = names(
     """
     ./configure ./gradlew ./mvnw 7z 7za a2ensite accelerate adb add-apt-repository adduser airflow alias ansible
@@ -157,7 +159,7 @@ PROGRAMS: Final = names(
     zookeeper-server-start zstd
     """
 )
-# These are also words of English, or names in code: what follows has to look like arguments.
+# Also English words or names in code: arguments must follow.
 PROGRAMS_OR_WORDS: Final = names(
     """
     R Rscript activate ar at bash bc bg bundle cal cat clear code column consul convert coverage cut date
@@ -169,13 +171,13 @@ PROGRAMS_OR_WORDS: Final = names(
     umask vault wait watch wg whereis which who xdg-open yes zsh
     """
 )
-# One bare name is all the argument that these need.
+# A single bare name is enough of an argument for these.
 TAKING_A_NAME: Final = names(
     """
     bash cat exit java kill killall make man node php python python3 seq sh sleep source touch type whereis which
     """
 )
-# These say something on their own.
+# Commands that are run without arguments.
 ALONE: Final = names(
     """
     btop clear cmake date deactivate df env exit gdb history hostname htop id ipython irb jest jobs jupyter ls make
@@ -183,6 +185,7 @@ ALONE: Final = names(
     top tox uname uptime vim w whoami yarn
     """
 )
+# First arguments that make a command of an ambiguous name.
 SUBCOMMANDS: Final = names(
     """
     activate add all apply artisan bench build check clean clone config create debug deploy dev dist doc docker

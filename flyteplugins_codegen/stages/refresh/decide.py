@@ -101,7 +101,7 @@ def is_tolerated(drift: Drift, rules: RefreshRules) -> bool:
 
 
 def _failures(examination: Examination) -> Iterator[str]:
-    yield from (cause.told for cause in examination.report.causes[:1])
+    yield from (cause.summary for cause in examination.report.causes[:1])
     yield from examination.flaws[:_MOST_REASONS]
 
 

@@ -58,13 +58,13 @@ def misses(of: list[tuple[str, str]]) -> list[str]:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_at_least_95_of_100_snippets_are_told(part: str) -> None:
+def test_at_least_95_of_100_snippets_are_recognised(part: str) -> None:
     wrong = misses(list(snippets(part)))
     assert len(wrong) <= 0.05 * len(snippets(part)), "\n".join(wrong)
 
 
 @pytest.mark.parametrize("language", ASKED_FOR)
-def test_no_language_hides_behind_the_others(language: str) -> None:
+def test_every_language_is_recognised_often_enough(language: str) -> None:
     of_it = [snippet for snippet in all_snippets() if snippet[0] == language]
     wrong = misses(of_it)
     assert len(of_it) >= 15, "too few to tell"
@@ -79,13 +79,13 @@ def test_the_parts_are_large_and_share_no_snippet() -> None:
     assert len(repeated) <= 0.03 * len(all_snippets()), repeated
 
 
-def test_every_pattern_speaks_somewhere() -> None:
-    marks = {mark for of_word in EVIDENCE.marks_of.values() for mark in of_word}
-    marks |= {mark for signed in EVIDENCE.signed.values() for _, mark in signed}
+def test_every_pattern_matches_in_some_snippet() -> None:
+    patterns = {pattern for of_word in EVIDENCE.patterns_by_word.values() for pattern in of_word}
+    patterns |= {pattern for listed in EVIDENCE.patterns_by_character.values() for _, pattern in listed}
     for _, text in all_snippets():
         for sample in samples_of(text):
-            marks -= EVIDENCE.marks_in(sample)
-    assert not [mark.pattern for mark in marks]
+            patterns -= EVIDENCE.patterns_in(sample)
+    assert not [pattern.regex for pattern in patterns]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_any_mixture_of_snippets_has_a_name(chosen: list[tuple[str, str]]) -> No
         "::",
     ],
 )
-def test_ten_megabytes_are_told_as_fast_as_the_first_of_them(unit: str) -> None:
+def test_the_time_does_not_depend_on_the_length_of_the_text(unit: str) -> None:
     long = (unit * 10_000_000)[:10_000_000]
     seconds = {size: min(_seconds(long[:size]) for _ in range(5)) for size in (1_250_000, 10_000_000)}
     assert seconds[10_000_000] < 30 * seconds[1_250_000]  # eight times the text; the rest is for a busy machine
@@ -196,7 +196,7 @@ def _seconds(text: str) -> float:
     return time.perf_counter() - start
 
 
-def test_a_text_takes_no_time_that_a_person_would_notice() -> None:
+def test_a_text_takes_less_than_ten_milliseconds() -> None:
     """`pytest -s` shows the times; the bound leaves room for a slow and busy machine."""
     times = {part: median(min(_seconds(text) for _ in range(3)) for _, text in snippets(part)) for part in PARTS}
     long = [
@@ -207,7 +207,7 @@ def test_a_text_takes_no_time_that_a_person_would_notice() -> None:
     assert max(times.values()) < 0.01
 
 
-def test_python_that_warns_is_parsed_in_silence() -> None:
+def test_warnings_of_the_parser_are_suppressed() -> None:
     filters = list(warnings.filters)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -216,7 +216,7 @@ def test_python_that_warns_is_parsed_in_silence() -> None:
     assert warnings.filters == filters
 
 
-def test_threads_tell_the_same_at_once() -> None:
+def test_threads_get_the_same_results_at_the_same_time() -> None:
     chosen = snippets("held_out")[:200]
     filters = list(warnings.filters)
     with ThreadPoolExecutor(8) as pool:
@@ -225,7 +225,7 @@ def test_threads_tell_the_same_at_once() -> None:
     assert warnings.filters == filters
 
 
-def test_the_order_of_sets_decides_nothing() -> None:
+def test_the_order_of_sets_does_not_matter() -> None:
     """Scores that are equal, and sums in another order, must not give another language in another process."""
     program = (
         "from pathlib import Path; from flyteplugins_codegen.source.languages.infer import infer_lang; "
