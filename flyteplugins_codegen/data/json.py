@@ -64,7 +64,7 @@ def read_json(source: SampleSource, consume: Callable[[SampleTable], T]) -> T:
 
 def records_table(records: Callable[[], Iterator[dict[str, Any]]], notes: list[str]) -> SampleTable:
     """Return records as a table; `records` is called twice."""
-    schema = pa.schema([_infer_field(name, kinds, notes) for name, kinds in _count_kinds(records()).items()])
+    schema = pa.schema([_infer_field(name, kinds, notes) for name, kinds in _collect_kinds(records()).items()])
     return SampleTable(schema, _make_batches(records(), schema), notes)
 
 
@@ -79,7 +79,7 @@ def check_document(source: SampleSource) -> None:
         raise source.error(f"is no JSON ({error})", _REMEDY) from error
 
 
-def _count_kinds(records: Iterator[dict[str, Any]]) -> dict[str, set[str]]:
+def _collect_kinds(records: Iterator[dict[str, Any]]) -> dict[str, set[str]]:
     """Return the kinds of values that each name has."""
     kinds: dict[str, set[str]] = {}
     for record in records:
@@ -119,13 +119,13 @@ def _make_batches(records: Iterator[dict[str, Any]], schema: pa.Schema) -> Itera
     nested = {field.name for field in schema if field.metadata}
     options = pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     while chunk := list(islice(records, _BATCH_ROWS)):
-        data = "\n".join(json.dumps(_to_storable(record, nested)) for record in chunk).encode()
+        data = "\n".join(_storable_line(record, nested) for record in chunk).encode()
         reading = pa_json.ReadOptions(block_size=len(data) + 1, use_threads=False)
         yield from pa_json.read_json(io.BytesIO(data), reading, options).select(schema.names).to_batches()
 
 
-def _to_storable(record: dict[str, Any], nested: set[str]) -> dict[str, Any]:
-    return {name: _storable_value(value, is_nested=name in nested) for name, value in record.items()}
+def _storable_line(record: dict[str, Any], nested: set[str]) -> str:
+    return json.dumps({name: _storable_value(value, is_nested=name in nested) for name, value in record.items()})
 
 
 def _storable_value(value: Any, *, is_nested: bool) -> Any:
