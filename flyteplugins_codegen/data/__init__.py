@@ -1,4 +1,4 @@
-"""Samples in, context out: files, readers, profiles, the text of a prompt, schemas."""
+"""Reads samples and describes them: profiles, schemas, drift, and the text about them in a prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delimited text as record batches."""
+"""Reads delimited text as record batches."""
 
 from __future__ import annotations
 
@@ -10,64 +10,119 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from flyteplugins_codegen.data.formats import HEAD_BYTES, NOT_UTF8, Dialect, first_rows, read_head, sniff_dialect
-from flyteplugins_codegen.data.tables import Part, Source, Table, check_same_columns, unique_names
+from flyteplugins_codegen.data.formats import HEAD_BYTES, NOT_UTF8, CsvDialect, first_rows, read_head, sniff_dialect
+from flyteplugins_codegen.data.tables import SampleFile, SampleSource, SampleTable, check_same_columns, unique_names
 from flyteplugins_codegen.errors import SampleError
 
-# How one delimited file is laid out: its encoding, its dialect and the names in its header.
+T = TypeVar("T")
 
-REMEDY = "repair the file, or save it again as CSV"
+_REMEDY = "repair the file, or save it again as CSV"
 _MOST_HEADER_BYTES = 4 << 20
-# A fraction or an e-mail address; whole numbers and days name columns of pivot tables.
+# Arrow infers the types from the first block, and one block at a time is in memory.
+_BLOCK_BYTES = 2 << 20
+_MOST_RESTARTS = 16
+_LINE_END = "\n"
+_MOST_LINES_OF_A_TEXT = 50
+_MOST_NAMES_IN_NOTE = 10
+# Fractions and e-mail addresses are not column names; whole numbers and days name columns of pivot tables.
 _NO_NAME = re.compile(r"\s*(?:[+-]?\d*\.\d+|[^\s@]+@[^\s@]+\.[A-Za-z]+)\s*")
 _HEX_NUMBER = re.compile(r"\s*[+-]?0[xX]")
+# The values that `pandas.read_csv` reads as missing, so that both count the same nulls.
+# fmt: off
+_NULLS = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
+    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
+)
+# fmt: on
+_CONVERSION_ERROR = re.compile(r"In CSV column #(\d+): .*?conversion error to ([a-z0-9]+)")
+_ROW_ERROR = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_WIDER = {"null": pa.int64(), "int64": pa.float64(), "date32": pa.timestamp("ns")}
+
+
+class _TypeTooNarrowError(Exception):
+    """A later row does not fit the type that was inferred from a column's first rows."""
+
+    def __init__(self, column: int, kind: str) -> None:
+        super().__init__(column, kind)
+        self.column, self.kind = column, kind
+
+
+class _NotUtf8Error(Exception):
+    """A later row is not in UTF-8, though the first ones are."""
+
+
+def read_csv(source: SampleSource, consume: Callable[[SampleTable], T]) -> T:
+    """Return `consume(table)` for the table of all files of the sample.
+
+    `consume` is called again, with the table from its beginning, if a later value needs a wider type than the first
+    rows of its column, or if the encoding turns out to be another.
+
+    Raises:
+        SampleError: the file holds only blank lines, most rows are not as long as the header, or it is not CSV.
+    """
+    notes: list[str] = []
+    layouts = [_read_layout(source, file, notes) for file in source.files]
+    names = list(layouts[0].names)
+    for layout in layouts[1:]:
+        check_same_columns(source, layout.file, names, list(layout.names))
+    notes = list(dict.fromkeys(notes))
+    if len(layouts) == 1 and _is_header_only(layouts[0]):
+        schema = pa.schema([(name, pa.null()) for name in names])
+        return consume(SampleTable(schema, iter(()), [*notes, "a header and no rows"]))
+    types = dict.fromkeys(_hex_columns(layouts[0]), pa.string())
+    return _consume_widening(_ReadPlan(tuple(layouts), tuple(notes), types), consume)
+
+
+# --- the layout of one file ---
 
 
 @dataclass(frozen=True)
-class Layout:
-    """How one file is laid out; `names` are those of its columns, made unique."""
+class _Layout:
+    """The encoding, dialect and column names of one file; `names` are unique."""
 
-    source: Source
-    part: Part
+    source: SampleSource
+    file: SampleFile
     encoding: str
-    dialect: Dialect
+    dialect: CsvDialect
     names: tuple[str, ...]
 
 
-def read_layout(source: Source, part: Part, notes: list[str]) -> Layout:
-    """The layout of a file, told by its beginning; adds notes on what is unusual. Raises SampleError for no CSV."""
-    head = _head(part)
+def _read_layout(source: SampleSource, file: SampleFile, notes: list[str]) -> _Layout:
+    """Return the layout of a file from its first lines; add notes on what is unusual.
+
+    Raises:
+        SampleError: the file is not CSV.
+    """
+    head = _read_header(file)
     if not head.strip("\ufeff \t\r\n"):
-        raise source.error("holds nothing but blank lines", "pass a file that holds some data", part)
-    dialect = sniff_dialect(head, part.path.suffix.lower())
+        raise source.error("holds nothing but blank lines", "pass a file that holds some data", file)
+    dialect = sniff_dialect(head, file.path.suffix.lower())
     rows = first_rows(head, dialect)
     if not rows:
-        raise source.error("begins with no row of CSV that can be read", REMEDY, part)
-    notes += part.content.notes
-    notes += _notes_on(rows, dialect)
-    return Layout(
-        source, part, part.content.encoding.removesuffix("-sig"), dialect, tuple(unique_names(rows[0], notes))
-    )
+        raise source.error("begins with no row of CSV that can be read", _REMEDY, file)
+    notes += file.content.notes
+    notes += _layout_notes(rows, dialect)
+    names = tuple(unique_names(rows[0], notes))
+    return _Layout(source, file, file.content.encoding.removesuffix("-sig"), dialect, names)
 
 
-def is_header_only(layout: Layout) -> bool:
-    """Whether no row follows the header."""
-    path = layout.part.path
-    return path.stat().st_size < HEAD_BYTES and len(first_rows(_head(layout.part), layout.dialect)) == 1
+def _is_header_only(layout: _Layout) -> bool:
+    size_bytes = layout.file.path.stat().st_size
+    return size_bytes < HEAD_BYTES and len(first_rows(_read_header(layout.file), layout.dialect)) == 1
 
 
-def _head(part: Part) -> str:
-    head = read_head(part.path, part.content.encoding)
-    return head if "\n" in head else read_head(part.path, part.content.encoding, _MOST_HEADER_BYTES)
+def _read_header(file: SampleFile) -> str:
+    head = read_head(file.path, file.content.encoding)
+    return head if "\n" in head else read_head(file.path, file.content.encoding, _MOST_HEADER_BYTES)
 
 
-def hex_columns(part: Part, dialect: Dialect) -> list[int]:
-    """The columns that begin with numbers such as `0x1F`: Arrow takes these for numbers, pandas for text."""
-    rows = first_rows(_head(part), dialect)[1:]
+def _hex_columns(layout: _Layout) -> list[int]:
+    """Return the columns that begin with numbers such as `0x1F`: Arrow reads them as numbers, pandas as text."""
+    rows = first_rows(_read_header(layout.file), layout.dialect)[1:]
     return sorted({position for row in rows for position, field in enumerate(row) if _HEX_NUMBER.match(field)})
 
 
-def _notes_on(rows: list[list[str]], dialect: Dialect) -> list[str]:
+def _layout_notes(rows: list[list[str]], dialect: CsvDialect) -> list[str]:
     notes = [] if dialect.delimiter == "," else [f"the delimiter is {dialect.delimiter!r}"]
     if dialect.quote != '"':
         notes.append(f"texts are quoted by {dialect.quote!r}")
@@ -88,114 +143,62 @@ def _is_number(text: str) -> bool:
     return True
 
 
-T = TypeVar("T")
-
-# As many bytes decide the types at first, and are in memory at once.
-_BLOCK_BYTES = 2 << 20
-_MOST_RESTARTS = 16
-_LINE_END = "\n"
-_MOST_LINES_OF_A_TEXT = 50
-_MOST_NAMES_IN_NOTE = 10
-# What `pandas.read_csv` takes for a missing value, so that both count the same nulls.
-# fmt: off
-_NULLS = (
-    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-    "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null",
-)
-# fmt: on
-_CONVERSION_FAULT = re.compile(r"In CSV column #(\d+): .*?conversion error to ([a-z0-9]+)")
-_ROW_FAULT = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
-_WIDER = {"null": pa.int64(), "int64": pa.float64(), "date32": pa.timestamp("ns")}
-
-
-class _TypeTooNarrowError(Exception):
-    """A later row does not fit the type that a column's first rows have."""
-
-    def __init__(self, column: int, kind: str) -> None:
-        super().__init__(column, kind)
-        self.column, self.kind = column, kind
-
-
-class _NotUtf8Error(Exception):
-    """A later row is not in UTF-8, though the first ones are."""
-
-
-def fold_csv(source: Source, fold: Callable[[Table], T]) -> T:
-    """What `fold` makes of the table, of all files of the sample together.
-
-    It is called again, with the table from its beginning, whenever a value far down shows that a column's type is
-    wider than its first rows tell, or that the encoding is another.
-
-    Raises:
-        SampleError: nothing but blank lines, most rows not as long as the header, or no CSV at all.
-    """
-    notes: list[str] = []
-    layouts = [read_layout(source, part, notes) for part in source.parts]
-    names = list(layouts[0].names)
-    for layout in layouts[1:]:
-        check_same_columns(source, layout.part, names, list(layout.names))
-    notes = list(dict.fromkeys(notes))
-    if len(layouts) == 1 and is_header_only(layouts[0]):
-        schema = pa.schema([(name, pa.null()) for name in names])
-        return fold(Table(schema, iter(()), [*notes, "a header and no rows"]))
-    types = dict.fromkeys(hex_columns(layouts[0].part, layouts[0].dialect), pa.string())
-    return _fold_widening(_Reading(tuple(layouts), tuple(notes), types), fold)
+# --- reading all files ---
 
 
 @dataclass(frozen=True)
-class _Reading:
-    """A way to read the files: the types that are known to be needed, by a column's position."""
+class _ReadPlan:
+    """How to read the files: their layouts, and the types that are known to be needed, by column position."""
 
-    layouts: tuple[Layout, ...]
+    layouts: tuple[_Layout, ...]
     notes: tuple[str, ...]
     types: dict[int, pa.DataType]
     restarts_left: int = _MOST_RESTARTS
 
-    def widened(self, fault: _TypeTooNarrowError) -> _Reading:
-        # So many columns may change their minds that to read all as text is the only honest type.
+    def widened(self, error: _TypeTooNarrowError) -> _ReadPlan:
+        # After that many restarts every column is read as text.
         names = self.layouts[0].names
         all_text = dict.fromkeys(range(len(names)), pa.string())
-        types = {**self.types, fault.column: _WIDER.get(fault.kind, pa.string())} if self.restarts_left else all_text
+        types = {**self.types, error.column: _WIDER.get(error.kind, pa.string())} if self.restarts_left else all_text
         return replace(self, types=types, restarts_left=self.restarts_left - 1)
 
-    def as_latin_1(self) -> _Reading:
+    def as_latin_1(self) -> _ReadPlan:
         layouts = tuple(replace(layout, encoding="latin-1") for layout in self.layouts)
         return replace(self, layouts=layouts, notes=(*self.notes, NOT_UTF8))
 
 
-def _fold_widening(reading: _Reading, fold: Callable[[Table], T]) -> T:
+def _consume_widening(plan: _ReadPlan, consume: Callable[[SampleTable], T]) -> T:
     try:
-        return fold(_open_table(reading))
-    except _TypeTooNarrowError as fault:
-        reading = reading.widened(fault)
+        return consume(_open_table(plan))
+    except _TypeTooNarrowError as error:
+        plan = plan.widened(error)
     except _NotUtf8Error:
-        reading = reading.as_latin_1()
-    return _fold_widening(reading, fold)
+        plan = plan.as_latin_1()
+    return _consume_widening(plan, consume)
 
 
-def _open_table(reading: _Reading) -> Table:
-    """The table from its beginning; columns by position of the given types, the others as their first rows say."""
-    notes = list(reading.notes)
-    names = reading.layouts[0].names
-    texts = [names[position] for position, kind in sorted(reading.types.items()) if kind == pa.string()]
+def _open_table(plan: _ReadPlan) -> SampleTable:
+    """Return the table from its beginning; the types of columns without a planned type come from their first rows."""
+    notes = list(plan.notes)
+    names = plan.layouts[0].names
+    texts = [names[position] for position, kind in sorted(plan.types.items()) if kind == pa.string()]
     if texts:
         more = "" if len(texts) <= _MOST_NAMES_IN_NOTE else f" and {len(texts) - _MOST_NAMES_IN_NOTE} more"
-        shown = ", ".join(map(repr, texts[:_MOST_NAMES_IN_NOTE]))
-        notes.append(f"not numbers or dates throughout, so read as text: {shown}{more}")
+        listed = ", ".join(map(repr, texts[:_MOST_NAMES_IN_NOTE]))
+        notes.append(f"not numbers or dates throughout, so read as text: {listed}{more}")
     ragged, skipped = _RaggedRows(), list[int]()
-    reader = _open_reader(reading.layouts[0], reading.types, ragged)
+    reader = _open_reader(plan.layouts[0], plan.types, ragged)
     if any(pa.types.is_binary(field.type) for field in reader.schema):
         raise _NotUtf8Error
-    batches = _batches(reading, reader, ragged, (notes, skipped))
-    return Table(reader.schema, batches, notes, skipped)
+    return SampleTable(reader.schema, _read_batches(plan, reader, ragged, (notes, skipped)), notes, skipped)
 
 
-def _open_reader(layout: Layout, types: dict[int, pa.DataType], ragged: _RaggedRows | None) -> Any:
-    """An Arrow reader; without `ragged` it stops at the first row of the wrong length and names it, and is slower."""
+def _open_reader(layout: _Layout, types: dict[int, pa.DataType], ragged: _RaggedRows | None) -> Any:
+    """Open an Arrow reader; without `ragged` it is slower, and fails at the first row of the wrong length."""
     dialect = layout.dialect
     try:
         return pa_csv.open_csv(
-            layout.part.path,
+            layout.file.path,
             read_options=pa_csv.ReadOptions(
                 block_size=_BLOCK_BYTES,
                 encoding=layout.encoding,
@@ -220,43 +223,43 @@ def _open_reader(layout: Layout, types: dict[int, pa.DataType], ragged: _RaggedR
             ),
         )
     except (pa.ArrowInvalid, UnicodeError) as error:
-        raise _fault(layout, error) from error
+        raise _translate_error(layout, error) from error
 
 
-def _batches(
-    reading: _Reading, reader: Any, ragged: _RaggedRows, found: tuple[list[str], list[int]]
+def _read_batches(
+    plan: _ReadPlan, first_reader: Any, ragged: _RaggedRows, outputs: tuple[list[str], list[int]]
 ) -> Iterator[pa.RecordBatch]:
-    """The batches of the first file, whose reader is open, and of all others, which must be of the same types."""
-    row_count, (notes, skipped) = 0, found
-    types = {position: field.type for position, field in enumerate(reader.schema) if field.type != pa.null()}
-    for layout in reading.layouts:
-        opened = reader if layout is reading.layouts[0] else _open_reader(layout, types, ragged)
+    """Yield the batches of all files in the types of the first; fill `outputs`, the notes and the skipped rows."""
+    row_count, (notes, skipped) = 0, outputs
+    types = {position: field.type for position, field in enumerate(first_reader.schema) if field.type != pa.null()}
+    for layout in plan.layouts:
+        reader = first_reader if layout is plan.layouts[0] else _open_reader(layout, types, ragged)
         try:
             batch = None
-            for batch in opened:
+            for batch in reader:
                 row_count += batch.num_rows
-                yield _of_schema(batch, reader.schema)
-            notes += _notes_on_end(batch)
+                yield _checked_types(batch, first_reader.schema)
+            notes += _unclosed_quote_notes(batch)
         except (pa.ArrowInvalid, UnicodeError) as error:
-            raise _fault(layout, error) from error
-    layout = reading.layouts[0]
+            raise _translate_error(layout, error) from error
+    layout = plan.layouts[0]
     if ragged.count > row_count:
-        raise layout.source.error(f"is no table: {_ragged_text(layout, ragged)}", REMEDY)
+        raise layout.source.error(f"is no table: {_ragged_text(layout, ragged)}", _REMEDY)
     if ragged.count:
         notes.append(f"{_ragged_text(layout, ragged)}; left out here")
         skipped.append(ragged.count)
 
 
-def _of_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The batch, if its columns are of these types; a column that is empty in the first file may be none in another."""
+def _checked_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the batch if its types are those of the schema; a column may be empty in the first file only."""
     for position, field in enumerate(schema):
         if batch.schema.field(position).type != field.type:
             raise _TypeTooNarrowError(position, "null")
     return batch
 
 
-def _notes_on_end(batch: pa.RecordBatch | None) -> list[str]:
-    """A quote that is never closed makes one text of all lines that follow: the last one of the file."""
+def _unclosed_quote_notes(batch: pa.RecordBatch | None) -> list[str]:
+    """Return notes on the last row: a quote that is never closed makes one text of all lines that follow."""
     last = [] if batch is None or not batch.num_rows else batch.slice(batch.num_rows - 1).to_pylist()
     return [
         f"the last text of column {name!r} holds {text.count(_LINE_END)} line ends: a quote before it is never closed"
@@ -266,40 +269,8 @@ def _notes_on_end(batch: pa.RecordBatch | None) -> list[str]:
     ]
 
 
-def _ragged_text(layout: Layout, ragged: _RaggedRows) -> str:
-    rows = "1 row has" if ragged.count == 1 else f"{ragged.count} rows have"
-    return (
-        f"{rows} not the header's {len(layout.names)} fields "
-        f"(first: row {_first_ragged_row(layout)}, counting the header, with {ragged.actual})"
-    )
-
-
-def _first_ragged_row(layout: Layout) -> str:
-    """Its number. Arrow counts rows only where it reads in one thread, so the file is read again up to there."""
-    all_text = dict.fromkeys(range(len(layout.names)), pa.string())
-    try:
-        for _ in _open_reader(layout, all_text, None):
-            pass
-    except (pa.ArrowInvalid, ValueError, SampleError) as error:
-        found = _ROW_FAULT.search(str(error))
-        return found.group(1) if found else "unknown"
-    return "unknown"
-
-
-def _fault(layout: Layout, error: Exception) -> Exception:
-    narrow = _CONVERSION_FAULT.search(str(error))
-    if "invalid UTF8" in str(error) and layout.encoding != "latin-1":
-        return _NotUtf8Error()
-    if narrow:
-        return _TypeTooNarrowError(int(narrow.group(1)), narrow.group(2))
-    if "straddling object" in str(error):
-        what = f"holds a row of more than {_BLOCK_BYTES >> 20} MiB, or a quote that is never closed"
-        return layout.source.error(what, REMEDY, layout.part)
-    return layout.source.error(f"cannot be read as CSV ({error})", REMEDY, layout.part)
-
-
 class _RaggedRows:
-    """Counts the rows that are not as long as the header, and lets Arrow go on."""
+    """Counts the rows that are not as long as the header, and tells Arrow to skip them."""
 
     def __init__(self) -> None:
         self.count, self.actual = 0, 0
@@ -309,3 +280,36 @@ class _RaggedRows:
             self.actual = row.actual_columns
         self.count += 1
         return "skip"
+
+
+def _ragged_text(layout: _Layout, ragged: _RaggedRows) -> str:
+    rows = "1 row has" if ragged.count == 1 else f"{ragged.count} rows have"
+    return (
+        f"{rows} not the header's {len(layout.names)} fields "
+        f"(first: row {_first_ragged_row(layout)}, counting the header, with {ragged.actual})"
+    )
+
+
+def _first_ragged_row(layout: _Layout) -> str:
+    """Return its number. Arrow counts rows only when it reads in one thread, so this reads the file again."""
+    all_text = dict.fromkeys(range(len(layout.names)), pa.string())
+    try:
+        for _ in _open_reader(layout, all_text, None):
+            pass
+    except (pa.ArrowInvalid, ValueError, SampleError) as error:
+        match = _ROW_ERROR.search(str(error))
+        return match.group(1) if match else "unknown"
+    return "unknown"
+
+
+def _translate_error(layout: _Layout, error: Exception) -> Exception:
+    """Return the error to raise instead of Arrow's: one that starts the reading again, or a SampleError."""
+    too_narrow = _CONVERSION_ERROR.search(str(error))
+    if "invalid UTF8" in str(error) and layout.encoding != "latin-1":
+        return _NotUtf8Error()
+    if too_narrow:
+        return _TypeTooNarrowError(int(too_narrow.group(1)), too_narrow.group(2))
+    if "straddling object" in str(error):
+        problem = f"holds a row of more than {_BLOCK_BYTES >> 20} MiB, or a quote that is never closed"
+        return layout.source.error(problem, _REMEDY, layout.file)
+    return layout.source.error(f"cannot be read as CSV ({error})", _REMEDY, layout.file)

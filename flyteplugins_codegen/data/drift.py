@@ -1,7 +1,7 @@
-"""What changed between two profiles of the same sample: columns, types, nulls, ranges, categories, distributions.
+"""Compares two profiles of the same sample: columns, types, nulls, ranges, categories, distributions.
 
 The population stability index sums `(new - old) * ln(new / old)` over the shares of bins or categories (Siddiqi, Credit
-Risk Scorecards, 2006, after Kullback and Leibler): below 0.1 little changed, above 0.25 a lot.
+Risk Scorecards, 2006, after Kullback and Leibler): below 0.1 is a small change, above 0.25 a large one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.models.data import ColumnProfile, Drift, DriftReport, SampleProfile
 
-MINOR_PSI = 0.1
-MAJOR_PSI = 0.25
+_MINOR_PSI = 0.1
+_MAJOR_PSI = 0.25
 _LEAST_SHARE = 1e-4
 _MUCH_NULL = 0.05
 _NULLS_NOT_BY_CHANCE = 2.0
 _MANY_ROWS = 2.0
-_SHOWN_VALUES = 8
+_MOST_LISTED_VALUES = 8
 _QUARTER = 0.25
 _WIDER = {
     ("int8", "int16"),
@@ -36,15 +36,15 @@ _WIDER = {
 
 
 def compare_profiles(old: SampleProfile, new: SampleProfile) -> DriftReport:
-    """The differences of `new` from `old`, the major ones first; only what the profiles tell, no data are read."""
-    found = [*_of_table(old, new)]
+    """Return the differences between two profiles, the major ones first. The data themselves are not read."""
+    drifts = [*_table_drifts(old, new)]
     for name, column in old.columns.items():
         if name in new.columns:
-            found += _of_column(column, new.columns[name], (old.row_count or 0, new.row_count or 0))
-    return DriftReport(sample=new.name, drifts=tuple(sorted(found, key=lambda drift: drift.severity)))
+            drifts += _column_drifts(column, new.columns[name], (old.row_count or 0, new.row_count or 0))
+    return DriftReport(sample=new.name, drifts=tuple(sorted(drifts, key=lambda drift: drift.severity)))
 
 
-def _of_table(old: SampleProfile, new: SampleProfile) -> Iterator[Drift]:
+def _table_drifts(old: SampleProfile, new: SampleProfile) -> Iterator[Drift]:
     if old.format != new.format:
         yield Drift(kind="format", severity="major", old=old.format, new=new.format)
     for name in old.columns:
@@ -61,22 +61,22 @@ def _of_table(old: SampleProfile, new: SampleProfile) -> Iterator[Drift]:
         yield Drift(kind="row count", severity="minor", old=f"{rows[0]:,}", new=f"{rows[1]:,}")
 
 
-def _of_column(old: ColumnProfile, new: ColumnProfile, rows: tuple[int, int]) -> Iterator[Drift]:
+def _column_drifts(old: ColumnProfile, new: ColumnProfile, rows: tuple[int, int]) -> Iterator[Drift]:
     if old.arrow_type != new.arrow_type:
         is_wider = (old.arrow_type, new.arrow_type) in _WIDER or _all_null(old, rows[0]) or _all_null(new, rows[1])
         severity = "minor" if is_wider else "major"
         yield Drift(kind="type", column=old.name, severity=severity, old=old.arrow_type, new=new.arrow_type)
-    yield from _of_nulls(old, new, rows)
-    yield from _of_range(old, new)
-    yield from _of_values(old, new, rows)
+    yield from _null_drifts(old, new, rows)
+    yield from _range_drifts(old, new)
+    yield from _value_drifts(old, new, rows)
 
 
 def _all_null(column: ColumnProfile, row_count: int) -> bool:
     return column.null_count >= row_count
 
 
-def _of_nulls(old: ColumnProfile, new: ColumnProfile, rows: tuple[int, int]) -> Iterator[Drift]:
-    """Nulls where there were none are major; so is a share that is much, and not by chance, another one."""
+def _null_drifts(old: ColumnProfile, new: ColumnProfile, rows: tuple[int, int]) -> Iterator[Drift]:
+    """Yield a drift for the first nulls, and for a share of nulls that changed by much and not by chance."""
     if not all(rows):
         return
     before, after = old.null_count / rows[0], new.null_count / rows[1]
@@ -88,8 +88,8 @@ def _of_nulls(old: ColumnProfile, new: ColumnProfile, rows: tuple[int, int]) -> 
         yield Drift(kind="nulls", column=old.name, severity=severity, old=f"{before:.1%}", new=f"{after:.1%}")
 
 
-def _of_range(old: ColumnProfile, new: ColumnProfile) -> Iterator[Drift]:
-    """Values beyond the old extremes: major where they lie further out than the old range is wide."""
+def _range_drifts(old: ColumnProfile, new: ColumnProfile) -> Iterator[Drift]:
+    """Yield a drift for values beyond the old extremes; major if they are further out than the old range is wide."""
     ends = (old.minimum, old.maximum, new.minimum, new.maximum)
     if not all(isinstance(end, int | float) for end in ends) and not _are_times(old, new):
         return
@@ -118,29 +118,29 @@ def _is_less(one: JsonValue, other: JsonValue) -> bool:
 def _is_far(ends: Sequence[JsonValue]) -> bool:
     numbers = [float(end) for end in ends if isinstance(end, int | float)]
     if len(numbers) < len(ends):
-        return False  # times go on
+        return False  # times always increase
     low, high, new_low, new_high = numbers
     return max(low - new_low, new_high - high) > max(high - low, abs(high), abs(low)) or (new_low < 0 <= low)
 
 
-def _of_values(old: ColumnProfile, new: ColumnProfile, rows: tuple[int, int]) -> Iterator[Drift]:
+def _value_drifts(old: ColumnProfile, new: ColumnProfile, rows: tuple[int, int]) -> Iterator[Drift]:
     is_listed = _lists_all(old) and bool(new.top_values)
     if is_listed:
-        yield from _of_categories(old, new)
-    index = _index(_shares(old), _shares(new)) if is_listed else _index_of_quartiles(old, new)
-    if index is not None and min(rows) and index >= MINOR_PSI:
-        severity = "major" if index >= MAJOR_PSI else "minor"
-        yield Drift(kind="distribution", column=old.name, severity=severity, psi=round(index, 4))
+        yield from _category_drifts(old, new)
+    psi = _psi(_shares(old), _shares(new)) if is_listed else _psi_of_quartiles(old, new)
+    if psi is not None and min(rows) and psi >= _MINOR_PSI:
+        severity = "major" if psi >= _MAJOR_PSI else "minor"
+        yield Drift(kind="distribution", column=old.name, severity=severity, psi=round(psi, 4))
 
 
 def _lists_all(column: ColumnProfile) -> bool:
-    """Whether its top values are all that it has."""
+    """Return whether its top values are all its values."""
     return bool(column.top_values) and column.distinct_count == len(column.top_values)
 
 
-def _of_categories(old: ColumnProfile, new: ColumnProfile) -> Iterator[Drift]:
-    known, found = ({str(value) for value, _ in column.top_values} for column in (old, new))
-    added, gone = sorted(found - known), sorted(known - found) if _lists_all(new) else []
+def _category_drifts(old: ColumnProfile, new: ColumnProfile) -> Iterator[Drift]:
+    before, after = ({str(value) for value, _ in column.top_values} for column in (old, new))
+    added, gone = sorted(after - before), sorted(before - after) if _lists_all(new) else []
     is_number = isinstance(old.minimum, int | float) and not isinstance(old.minimum, bool)
     if added or gone:
         severity = "major" if added and not is_number else "minor"
@@ -148,14 +148,14 @@ def _of_categories(old: ColumnProfile, new: ColumnProfile) -> Iterator[Drift]:
             kind="categories",
             column=old.name,
             severity=severity,
-            old=f"without {_listed(gone)}" if gone else "",
-            new=f"with {_listed(added)}" if added else "",
+            old=f"without {_join_values(gone)}" if gone else "",
+            new=f"with {_join_values(added)}" if added else "",
         )
 
 
-def _listed(values: Sequence[str]) -> str:
-    more = f" and {len(values) - _SHOWN_VALUES} more" if len(values) > _SHOWN_VALUES else ""
-    return ", ".join(map(repr, values[:_SHOWN_VALUES])) + more
+def _join_values(values: Sequence[str]) -> str:
+    more = f" and {len(values) - _MOST_LISTED_VALUES} more" if len(values) > _MOST_LISTED_VALUES else ""
+    return ", ".join(map(repr, values[:_MOST_LISTED_VALUES])) + more
 
 
 def _shares(column: ColumnProfile) -> dict[str, float]:
@@ -163,30 +163,30 @@ def _shares(column: ColumnProfile) -> dict[str, float]:
     return {str(value): count / total for value, count in column.top_values}
 
 
-def _index(old: Mapping[str, float], new: Mapping[str, float]) -> float:
+def _psi(old: Mapping[str, float], new: Mapping[str, float]) -> float:
     pairs = ((max(old.get(name, 0), _LEAST_SHARE), max(new.get(name, 0), _LEAST_SHARE)) for name in {*old, *new})
     return sum((after - before) * math.log(after / before) for before, after in pairs)
 
 
-def _index_of_quartiles(old: ColumnProfile, new: ColumnProfile) -> float | None:
-    """Over the four parts between the old quartiles, a quarter each; the new shares are read between the new ones."""
+def _psi_of_quartiles(old: ColumnProfile, new: ColumnProfile) -> float | None:
+    """Return the index over the four parts between the old quartiles; the new shares are interpolated."""
     edges, points = _numbers(old), _numbers(new)
     if edges is None or points is None or len(set(edges)) < len(edges):
         return None
     below = [0.0, *(_share_below(edge, points) for edge in edges[1:-1]), 1.0]
     shares = {str(part): high - low for part, (low, high) in enumerate(pairwise(below))}
-    return _index(dict.fromkeys(shares, _QUARTER), shares)
+    return _psi(dict.fromkeys(shares, _QUARTER), shares)
 
 
 def _numbers(column: ColumnProfile) -> list[float] | None:
-    """Minimum, quartiles and maximum."""
+    """Return minimum, quartiles and maximum; None if they are not all finite numbers."""
     values = [column.minimum, *(column.quartiles or ()), column.maximum]
     numbers = [float(value) for value in values if isinstance(value, int | float) and math.isfinite(value)]
     return numbers if len(numbers) == len(values) and column.quartiles else None
 
 
 def _share_below(edge: float, points: Sequence[float]) -> float:
-    """The share of values below an edge, taken to lie evenly between a minimum, quartiles and a maximum."""
+    """Return the share of values below an edge, if the values are evenly spread between the points."""
     if edge <= points[0]:
         return 0.0
     for number, (low, high) in enumerate(pairwise(points)):

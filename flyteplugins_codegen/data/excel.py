@@ -1,4 +1,4 @@
-"""Workbooks as record batches: the first sheet that holds something; of a formula what it last came to."""
+"""Reads the first non-empty sheet of a workbook as record batches; formulas by their last computed values."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ import pyarrow as pa
 
 from flyteplugins_codegen.data.files import check_growth
 from flyteplugins_codegen.data.json import records_table
-from flyteplugins_codegen.data.tables import Source, Table, unique_names
+from flyteplugins_codegen.data.tables import SampleSource, SampleTable, unique_names
 
 _REMEDY = "open it in a spreadsheet program and save it again, or pass a CSV file"
+_EXTRA = "pip install 'flytekitplugins-codegen[excel]'"
 _CHUNK_BYTES = 1 << 20
 _MOST_SCANNED_BYTES = 64 << 20
-EXTRA = "pip install 'flytekitplugins-codegen[excel]'"
 
 
-def excel_table(source: Source) -> Table:
-    """The table on the workbook's first sheet that is not empty.
+def excel_table(source: SampleSource) -> SampleTable:
+    """Return the table on the first sheet of the workbook that is not empty.
 
     Raises:
-        SampleError: no workbook, an encrypted or broken one, one without any cell, or the reading library is missing.
+        SampleError: the file is not a workbook, is encrypted or broken, has no cell with a value, or the library that
+            reads it is not installed.
     """
     notes: list[str] = []
     _check_archive(source, notes)
-    rows = _rows(source, notes)
+    rows = _read_rows(source, notes)
     while rows and not any(cell != "" for cell in rows[0]):
         rows.pop(0)
     if not rows:
         raise source.error("holds no cell with a value", "pass a file that holds some data")
-    names = unique_names([_name(cell) for cell in rows[0]], notes)
+    names = unique_names([_column_name(cell) for cell in rows[0]], notes)
     if len(rows) == 1:
         schema = pa.schema([(name, pa.null()) for name in names])
-        return Table(schema, iter(()), [*notes, "a header and no rows"])
-    return records_table(lambda: _records(rows, names), notes)
+        return SampleTable(schema, iter(()), [*notes, "a header and no rows"])
+    return records_table(lambda: _make_records(rows, names), notes)
 
 
-def _rows(source: Source, notes: list[str]) -> list[list[Any]]:
+def _read_rows(source: SampleSource, notes: list[str]) -> list[list[Any]]:
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError as error:
-        raise source.error("is an Excel file, and nothing is installed that reads it", f"run {EXTRA}") from error
+        raise source.error("is an Excel file, and nothing is installed that reads it", f"run {_EXTRA}") from error
     try:
-        workbook = CalamineWorkbook.from_path(str(source.parts[0].path))
+        workbook = CalamineWorkbook.from_path(str(source.files[0].path))
         sheets = [(name, workbook.get_sheet_by_name(name)) for name in workbook.sheet_names]
         filled = [(name, sheet) for name, sheet in sheets if sheet.total_height]
         if not filled:
@@ -63,20 +64,20 @@ def _rows(source: Source, notes: list[str]) -> list[list[Any]]:
     return rows
 
 
-def _check_archive(source: Source, notes: list[str]) -> None:
-    """Refuse a workbook that would not fit into memory; note how many formulas the sheets hold."""
-    path = source.parts[0].path
+def _check_archive(source: SampleSource, notes: list[str]) -> None:
+    """Refuse a workbook that would not fit into memory; add a note on the number of formulas."""
+    path = source.files[0].path
     if not zipfile.is_zipfile(path):
         return
     with zipfile.ZipFile(path) as archive:
         check_growth(source.name, path, sum(entry.file_size for entry in archive.infolist()))
         sheets = [entry for entry in archive.namelist() if entry.startswith("xl/worksheets/")]
-        formulas = sum(_formula_count(archive, entry) for entry in sheets if entry.endswith(".xml"))
+        formulas = sum(_count_formulas(archive, entry) for entry in sheets if entry.endswith(".xml"))
     if formulas:
         notes.append(f"{formulas} formulas: told by the values that they came to when the file was saved")
 
 
-def _formula_count(archive: zipfile.ZipFile, entry: str) -> int:
+def _count_formulas(archive: zipfile.ZipFile, entry: str) -> int:
     count, read_bytes, last = 0, 0, b""
     with archive.open(entry) as file:
         while read_bytes < _MOST_SCANNED_BYTES and (chunk := file.read(_CHUNK_BYTES)):
@@ -87,16 +88,16 @@ def _formula_count(archive: zipfile.ZipFile, entry: str) -> int:
     return count
 
 
-def _name(cell: Any) -> str:
+def _column_name(cell: Any) -> str:
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
 
 
-def _records(rows: list[list[Any]], names: list[str]) -> Iterator[dict[str, Any]]:
+def _make_records(rows: list[list[Any]], names: list[str]) -> Iterator[dict[str, Any]]:
     for row in islice(rows, 1, None):
-        yield {name: _value(cell) for name, cell in zip(names, row, strict=True)}
+        yield {name: _cell_value(cell) for name, cell in zip(names, row, strict=True)}
 
 
-def _value(cell: Any) -> Any:
+def _cell_value(cell: Any) -> Any:
     if cell == "":
         return None
     if isinstance(cell, dt.time):

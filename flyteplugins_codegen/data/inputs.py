@@ -1,4 +1,4 @@
-"""What a caller passes as a sample: a file, a folder of parts, a data frame, a data set of Flyte's."""
+"""The values that a caller may pass as a sample: a file, a folder of files, a data frame, a StructuredDataset."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from typing import TYPE_CHECKING, Any
 
 from flyteplugins_codegen.data.files import (
     check_readable,
-    content_file,
     frame_to_file,
     is_data_frame,
-    unpacked,
-    unreadable,
+    unpacked_file,
+    unreadable_error,
+    write_csv_file,
 )
 from flyteplugins_codegen.data.formats import identify
 from flyteplugins_codegen.errors import SampleError
 
 if TYPE_CHECKING:
-    from flyteplugins_codegen.data.tables import Source, Table
+    from flyteplugins_codegen.data.tables import SampleSource, SampleTable
 
-_MOST_PARTS = 10_000
+_MOST_FILES = 10_000
+_MOST_LISTED_COLUMNS = 5
 
 
 @dataclass(frozen=True)
-class Files:
-    """A sample in files, ready to be read. `path` is the file or folder as the caller knows it."""
+class OpenedSample:
+    """A sample whose files are ready to be read. `path` is the file or folder that the caller passed."""
 
-    source: Source
+    source: SampleSource
     path: Path
     size_bytes: int
     compression: str | None = None
@@ -38,18 +39,18 @@ class Files:
 
 
 def is_frame(value: Any) -> bool:
-    """Whether the value is a data frame: something that hands its columns out as Arrow has them, or a data set."""
-    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__") or _is_data_set(value)
+    """Return whether the value is a data frame that exports its columns to Arrow, or a StructuredDataset."""
+    return hasattr(value, "__arrow_c_stream__") or hasattr(value, "__arrow_c_array__") or _is_structured_dataset(value)
 
 
-def frame_table(value: Any, name: str) -> tuple[Table, int | None]:
-    """A data frame as a table, and its size in bytes where it is known. Raises SampleError."""
+def frame_table(value: Any, name: str) -> tuple[SampleTable, int | None]:
+    """Return a data frame as a table, and its size in bytes if the frame knows it. Raises SampleError."""
     import pyarrow as pa
 
     from flyteplugins_codegen.data.readers import typed_table
 
     try:
-        frame = _frame_of(value, name) if _is_data_set(value) else value
+        frame = _load_dataset(value, name) if _is_structured_dataset(value) else value
         if hasattr(frame, "__arrow_c_array__") and not hasattr(frame, "__arrow_c_stream__"):
             frame = pa.Table.from_batches([pa.record_batch(frame)])
         reader = pa.RecordBatchReader.from_stream(frame)
@@ -61,12 +62,12 @@ def frame_table(value: Any, name: str) -> tuple[Table, int | None]:
 
 
 def frame_file(value: Any, name: str, folder: Path) -> Path:
-    """A data frame, or a data set, as a CSV file in the folder, named by its content.
+    """Write a data frame or a StructuredDataset as a CSV file in the folder, named by its content.
 
     Raises:
-        SampleError: CSV cannot hold its columns, or the data set cannot be read.
+        SampleError: CSV cannot hold its columns, or the dataset cannot be read.
     """
-    frame = _frame_of(value, name) if _is_data_set(value) else value
+    frame = _load_dataset(value, name) if _is_structured_dataset(value) else value
     return frame_to_file(name, frame, folder) if is_data_frame(frame) else _arrow_file(frame, name, folder)
 
 
@@ -74,49 +75,51 @@ def _arrow_file(frame: Any, name: str, folder: Path) -> Path:
     import pyarrow as pa
     from pyarrow import csv
 
-    from flyteplugins_codegen.data.arrow import comparable_batch, is_plain
+    from flyteplugins_codegen.data.arrow import comparable_batch, fits_csv
 
     table, _ = frame_table(frame, name)
-    unfit = [field.name for field in table.schema if not is_plain(field.type)]
+    unfit = [field.name for field in table.schema if not fits_csv(field.type)]
     if unfit or table.notes or not table.schema:
-        what = f"columns {', '.join(map(repr, unfit[:5]))}" if unfit else (table.notes or ["no columns"])[0]
+        columns = ", ".join(map(repr, unfit[:_MOST_LISTED_COLUMNS]))
+        problem = f"columns {columns}" if unfit else (table.notes or ["no columns"])[0]
         raise SampleError(
-            f"sample {name!r}: CSV cannot hold this {type(frame).__name__} ({what}); "
+            f"sample {name!r}: CSV cannot hold this {type(frame).__name__} ({problem}); "
             "write it to a Parquet file, with a name for each column, and pass its path"
         )
     rows = pa.Table.from_batches(
         [comparable_batch(batch) for batch in table.batches] or [pa.record_batch(table.schema)]
     )
-    written = pa.BufferOutputStream()
-    csv.write_csv(rows, written)
-    return content_file(name, written.getvalue().to_pybytes(), folder)
+    buffer = pa.BufferOutputStream()
+    csv.write_csv(rows, buffer)
+    return write_csv_file(name, buffer.getvalue().to_pybytes(), folder)
 
 
 @contextmanager
-def opened_files(value: Any, name: str) -> Iterator[Files]:
-    """The files of a path, a FlyteFile or a FlyteDirectory, unpacked as long as this is open.
+def open_sample(value: Any, name: str) -> Iterator[OpenedSample]:
+    """Open the files of a path, a FlyteFile or a FlyteDirectory; decompressed copies are removed on exit.
 
     Raises:
-        SampleError: no path, nothing there, empty, broken, or a folder of files of several formats.
+        SampleError: the value is not a path, nothing is there, a file is empty or broken, or a folder holds files of
+            several formats.
     """
-    from flyteplugins_codegen.data.tables import Part, Source
+    from flyteplugins_codegen.data.tables import SampleFile, SampleSource
 
-    path = _path(value, name)
+    path = _local_path(value, name)
     with ExitStack() as stack:
-        parts, kinds, notes = [], set[str | None](), []
-        for file in _files(path, name):
-            real, kind = stack.enter_context(unpacked(name, file))
-            parts.append(Part(real, identify(name, real, file), file))
-            kinds.add(kind)
-            if kind and real.name == file.name:
-                notes.append(f"packed with {kind}, though its name does not say so")
-        _check_one_format(name, path, parts)
-        size_bytes = sum(part.shown.stat().st_size for part in parts)
-        compression = kinds.pop() if len(kinds) == 1 else None
-        yield Files(Source(name, tuple(parts)), path, size_bytes, compression, tuple(dict.fromkeys(notes)))
+        files, compressions, notes = [], set[str | None](), []
+        for original in _list_files(path, name):
+            real, compression = stack.enter_context(unpacked_file(name, original))
+            files.append(SampleFile(real, identify(name, real, original), original))
+            compressions.add(compression)
+            if compression and real.name == original.name:
+                notes.append(f"packed with {compression}, though its name does not say so")
+        _check_one_format(name, path, files)
+        size_bytes = sum(file.display_path.stat().st_size for file in files)
+        common = compressions.pop() if len(compressions) == 1 else None
+        yield OpenedSample(SampleSource(name, tuple(files)), path, size_bytes, common, tuple(dict.fromkeys(notes)))
 
 
-def _path(value: Any, name: str) -> Path:
+def _local_path(value: Any, name: str) -> Path:
     if not isinstance(value, str | os.PathLike):
         raise SampleError(
             f"sample {name!r}: {type(value).__name__} is not supported; pass a path, a FlyteFile, a FlyteDirectory, a "
@@ -124,24 +127,24 @@ def _path(value: Any, name: str) -> Path:
         )
     if isinstance(value, str) and "://" in value:
         raise SampleError(f"sample {name!r}: {value!r} is no path on this machine; pass FlyteFile({value!r})")
-    # A FlyteFile is a path-like that downloads itself when it is asked for its path.
+    # A FlyteFile downloads its file when `os.fspath` is called on it.
     return Path(os.fspath(value)).expanduser().absolute()
 
 
-def _files(path: Path, name: str) -> list[Path]:
-    """The file, or those of a folder, hidden ones and marks such as `_SUCCESS` left out."""
+def _list_files(path: Path, name: str) -> list[Path]:
+    """Return the file, or the non-empty files of a folder without hidden files and markers such as `_SUCCESS`."""
     if not path.is_dir():
         check_readable(name, path)
         return [path]
     try:
-        found = sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(path)))
+        visible = sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(path)))
     except OSError as error:
-        raise unreadable(name, path, error) from error
-    filled = [file for file in found if file.stat().st_size]
+        raise unreadable_error(name, path, error) from error
+    filled = [file for file in visible if file.stat().st_size]
     if not filled:
         raise SampleError(f"sample {name!r}: the folder {path} holds no file with content; pass one that does")
-    if len(filled) > _MOST_PARTS:
-        raise SampleError(f"sample {name!r}: the folder {path} holds {len(filled)} files; pass {_MOST_PARTS} at most")
+    if len(filled) > _MOST_FILES:
+        raise SampleError(f"sample {name!r}: the folder {path} holds {len(filled)} files; pass {_MOST_FILES} at most")
     return filled
 
 
@@ -149,26 +152,29 @@ def _is_hidden(path: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.parts)
 
 
-def _check_one_format(name: str, path: Path, parts: list[Any]) -> None:
-    formats = {part.content.format: part.shown.name for part in reversed(parts)}
+def _check_one_format(name: str, path: Path, files: list[Any]) -> None:
+    formats = {file.content.format: file.display_path.name for file in reversed(files)}
     if len(formats) > 1:
-        told = ", ".join(f"{form} ({file})" for form, file in sorted(formats.items()))
-        raise SampleError(f"sample {name!r}: the folder {path} mixes formats: {told}; pass one sample for each format")
+        listed = ", ".join(f"{file_format} ({file})" for file_format, file in sorted(formats.items()))
+        raise SampleError(
+            f"sample {name!r}: the folder {path} mixes formats: {listed}; pass one sample for each format"
+        )
 
 
-def _is_data_set(value: Any) -> bool:
+def _is_structured_dataset(value: Any) -> bool:
+    # By name, so that flytekit is not imported.
     return type(value).__name__ == "StructuredDataset" and type(value).__module__.startswith("flytekit.")
 
 
-def _frame_of(data_set: Any, name: str) -> Any:
-    """The frame that a StructuredDataset was made of, or what is stored at its address."""
+def _load_dataset(dataset: Any, name: str) -> Any:
+    """Return the frame that a StructuredDataset was created from, or the data stored at its URI."""
     import pyarrow as pa
 
-    if data_set.dataframe is not None:
-        return data_set.dataframe
+    if dataset.dataframe is not None:
+        return dataset.dataframe
     try:
-        return data_set.open(pa.Table).all()
-    except Exception as error:  # every store has errors of its own
+        return dataset.open(pa.Table).all()
+    except Exception as error:  # each kind of storage raises errors of its own
         raise SampleError(
-            f"sample {name!r}: the StructuredDataset at {data_set.uri!r} cannot be read ({error}); check its address"
+            f"sample {name!r}: the StructuredDataset at {dataset.uri!r} cannot be read ({error}); check its address"
         ) from error

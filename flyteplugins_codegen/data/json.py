@@ -1,4 +1,4 @@
-"""JSON as record batches: JSON Lines, or one array of objects, read in a stream."""
+"""Reads JSON as record batches: JSON Lines, or one array of objects, in a stream."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.json as pa_json
 
 from flyteplugins_codegen.data.formats import NOT_UTF8
-from flyteplugins_codegen.data.tables import Part, Source, Table
+from flyteplugins_codegen.data.tables import SampleFile, SampleSource, SampleTable
 
 T = TypeVar("T")
 
@@ -40,52 +40,53 @@ _TYPES = {
     "text": pa.string(),
     "time stamp": pa.timestamp("us"),
 }
-_NO_BLANK = re.compile(r"[^ \t\r\n\ufeff]")
+_NOT_BLANK = re.compile(r"[^ \t\r\n\ufeff]")
 _REMEDY = "repair the file, or pass the right one"
 
 
 class NotRecordsError(Exception):
-    """The file is JSON, but no list of objects: a document, not a table."""
+    """The file is JSON but not a list of objects: a document, not a table."""
 
 
-def fold_json(source: Source, fold: Callable[[Table], T]) -> T:
-    """What `fold` makes of the records of all files as a table. They are read twice: for the types, then the values.
+def read_json(source: SampleSource, consume: Callable[[SampleTable], T]) -> T:
+    """Return `consume(table)` for the records of all files. They are read twice: for the types, then for the values.
 
     Raises:
-        SampleError: it is no JSON; the message says where.
-        NotRecordsError: it is JSON, but neither JSON Lines of objects nor an array of objects.
+        SampleError: the file is not JSON; the message says where.
+        NotRecordsError: the file is JSON, but neither JSON Lines of objects nor an array of objects.
     """
-    notes = list(dict.fromkeys(note for part in source.parts for note in part.content.notes))
+    notes = list(dict.fromkeys(note for file in source.files for note in file.content.notes))
     try:
-        return fold(records_table(lambda: _records(source, None), notes))
+        return consume(records_table(lambda: _read_records(source, None), notes))
     except UnicodeDecodeError:
-        return fold(records_table(lambda: _records(source, "latin-1"), [*notes, NOT_UTF8]))
+        return consume(records_table(lambda: _read_records(source, "latin-1"), [*notes, NOT_UTF8]))
 
 
-def records_table(records: Callable[[], Iterator[dict[str, Any]]], notes: list[str]) -> Table:
-    """Records as a table; they are asked for twice."""
-    schema = pa.schema([_field(name, found, notes) for name, found in _kinds(records()).items()])
-    return Table(schema, _batches(records(), schema), notes)
+def records_table(records: Callable[[], Iterator[dict[str, Any]]], notes: list[str]) -> SampleTable:
+    """Return records as a table; `records` is called twice."""
+    schema = pa.schema([_infer_field(name, kinds, notes) for name, kinds in _collect_kinds(records()).items()])
+    return SampleTable(schema, _make_batches(records(), schema), notes)
 
 
-def check_document(source: Source) -> None:
-    """Refuse a document that is no JSON, unless it is too large to be read whole. Raises SampleError."""
-    part = source.parts[0]
-    if part.content.format != "json" or part.path.stat().st_size > _MOST_CHARACTERS_OF_AN_ELEMENT:
+def check_document(source: SampleSource) -> None:
+    """Check that a document is JSON, unless it is too large to be read at once. Raises SampleError."""
+    file = source.files[0]
+    if file.content.format != "json" or file.path.stat().st_size > _MOST_CHARACTERS_OF_AN_ELEMENT:
         return
     try:
-        json.loads(part.path.read_text(encoding=part.content.encoding))
+        json.loads(file.path.read_text(encoding=file.content.encoding))
     except (ValueError, RecursionError) as error:
         raise source.error(f"is no JSON ({error})", _REMEDY) from error
 
 
-def _kinds(records: Iterator[dict[str, Any]]) -> dict[str, set[str]]:
+def _collect_kinds(records: Iterator[dict[str, Any]]) -> dict[str, set[str]]:
+    """Return the kinds of values that each name has."""
     kinds: dict[str, set[str]] = {}
     for record in records:
         for name, value in record.items():
-            found = kinds.setdefault(name, set())
+            seen = kinds.setdefault(name, set())
             if value is not None:
-                found.add(_kind(value))
+                seen.add(_kind(value))
         if len(kinds) > _MOST_COLUMNS:
             break
     if not kinds or len(kinds) > _MOST_COLUMNS:
@@ -99,8 +100,8 @@ def _kind(value: Any) -> str:
     return _KINDS[type(value)]
 
 
-def _field(name: str, kinds: set[str], notes: list[str]) -> pa.Field:
-    """A column that is nested, or holds several kinds of values, is kept as JSON text, and named for what it is."""
+def _infer_field(name: str, kinds: set[str], notes: list[str]) -> pa.Field:
+    """Return the field of a column; nested columns and those of several kinds hold JSON text, with `shown_type` set."""
     if not kinds:
         return pa.field(name, pa.null())
     if kinds == {"int", "float"}:
@@ -113,18 +114,18 @@ def _field(name: str, kinds: set[str], notes: list[str]) -> pa.Field:
     return pa.field(name, pa.string(), metadata={"shown_type": kind})
 
 
-def _batches(records: Iterator[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    # By way of JSON Lines: pyarrow's own conversion of Python values would import pandas.
+def _make_batches(records: Iterator[dict[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    # Through JSON Lines, because `pa.array` of Python values would import pandas.
     nested = {field.name for field in schema if field.metadata}
     options = pa_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
     while chunk := list(islice(records, _BATCH_ROWS)):
-        data = "\n".join(json.dumps(_storable(record, nested)) for record in chunk).encode()
+        data = "\n".join(_storable_line(record, nested) for record in chunk).encode()
         reading = pa_json.ReadOptions(block_size=len(data) + 1, use_threads=False)
         yield from pa_json.read_json(io.BytesIO(data), reading, options).select(schema.names).to_batches()
 
 
-def _storable(record: dict[str, Any], nested: set[str]) -> dict[str, Any]:
-    return {name: _storable_value(value, is_nested=name in nested) for name, value in record.items()}
+def _storable_line(record: dict[str, Any], nested: set[str]) -> str:
+    return json.dumps({name: _storable_value(value, is_nested=name in nested) for name, value in record.items()})
 
 
 def _storable_value(value: Any, *, is_nested: bool) -> Any:
@@ -135,40 +136,40 @@ def _storable_value(value: Any, *, is_nested: bool) -> Any:
     if is_nested:
         value = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-8", "replace").decode()  # half a surrogate pair is no text
+        return value.encode("utf-8", "replace").decode()  # a lone surrogate cannot be encoded
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return float(value) if type(value) is int and _kind(value) == "float" else value
 
 
-def _records(source: Source, encoding: str | None) -> Iterator[dict[str, Any]]:
-    for part in source.parts:
-        with part.path.open(encoding=encoding or part.content.encoding) as file:
-            elements = _lines(source, part, file) if part.content.format == "jsonl" else _elements(source, file)
+def _read_records(source: SampleSource, encoding: str | None) -> Iterator[dict[str, Any]]:
+    for file in source.files:
+        with file.path.open(encoding=encoding or file.content.encoding) as text:
+            is_lines = file.content.format == "jsonl"
+            elements = _read_lines(source, file, text) if is_lines else _read_array(source, text)
             for element in elements:
                 if not isinstance(element, dict):
                     raise NotRecordsError
                 yield element
 
 
-def _lines(source: Source, part: Part, file: TextIO) -> Iterator[Any]:
+def _read_lines(source: SampleSource, file: SampleFile, text: TextIO) -> Iterator[Any]:
     number = 0
-    while line := file.readline(_MOST_CHARACTERS_OF_AN_ELEMENT):
+    while line := text.readline(_MOST_CHARACTERS_OF_AN_ELEMENT):
         number += 1
         if line.strip():
             try:
                 yield json.loads(line)
             except (ValueError, RecursionError) as error:
                 is_cut = len(line) == _MOST_CHARACTERS_OF_AN_ELEMENT
-                why = (
-                    f"is longer than {_MOST_CHARACTERS_OF_AN_ELEMENT} characters" if is_cut else f"is no JSON ({error})"
-                )
-                raise source.error(f"is no JSON Lines: line {number} {why}", _REMEDY, part) from error
+                too_long = f"is longer than {_MOST_CHARACTERS_OF_AN_ELEMENT} characters"
+                problem = too_long if is_cut else f"is no JSON ({error})"
+                raise source.error(f"is no JSON Lines: line {number} {problem}", _REMEDY, file) from error
 
 
-def _elements(source: Source, file: TextIO) -> Iterator[Any]:
-    """The elements of the array that the file holds, one after the other."""
-    scanner = _Scanner(source, file)
+def _read_array(source: SampleSource, text: TextIO) -> Iterator[Any]:
+    """Yield the elements of the array in the file."""
+    scanner = _JsonScanner(source, text)
     if scanner.next_character() != "[":
         raise NotRecordsError
     scanner.skip()
@@ -183,21 +184,21 @@ def _elements(source: Source, file: TextIO) -> Iterator[Any]:
         raise scanner.error("expected ',' or ']' between elements, and nothing after the last")
 
 
-class _Scanner:
-    """Reads JSON values off a text file without holding more of it than one value needs."""
+class _JsonScanner:
+    """Reads JSON values from a text file; keeps no more of it in memory than one value needs."""
 
-    def __init__(self, source: Source, file: TextIO) -> None:
-        self._source, self._file = source, file
+    def __init__(self, source: SampleSource, text: TextIO) -> None:
+        self._source, self._text = source, text
         self._buffer, self._position, self._dropped = "", 0, 0
         self._decoder = json.JSONDecoder()
 
     def next_character(self) -> str:
-        """The next character that is no blank, not yet consumed; empty at the end."""
+        """Return the next character that is not blank, without consuming it; empty at the end of the file."""
         while True:
-            found = _NO_BLANK.search(self._buffer, self._position)
-            self._position = found.start() if found else len(self._buffer)
-            if found:
-                return found[0]
+            match = _NOT_BLANK.search(self._buffer, self._position)
+            self._position = match.start() if match else len(self._buffer)
+            if match:
+                return match[0]
             if not self._read_more():
                 return ""
 
@@ -206,37 +207,37 @@ class _Scanner:
         self._position += 1
 
     def element(self) -> Any:
-        """Consume one value."""
+        """Consume one value and return it."""
         self.next_character()
         while True:
             try:
                 value, end = self._decoder.raw_decode(self._buffer, self._position)
             except (ValueError, RecursionError) as error:
-                fault = self._decoding_fault(error)
+                failure = self._decoding_error(error)
                 if not self._read_more():
-                    raise fault from error
+                    raise failure from error
                 continue
-            # A number at the very end of what is read may go on.
+            # A number at the end of the buffer may continue.
             if end < len(self._buffer) or not self._read_more():
                 self._position = end
                 return value
 
-    def error(self, what: str, position: int | None = None) -> Exception:
-        """The error for a fault at the current place, or at another of what is read."""
+    def error(self, problem: str, position: int | None = None) -> Exception:
+        """Return the error for the current position, or for another position in the buffer."""
         number = self._dropped + (self._position if position is None else position) + 1
-        return self._source.error(f"is no JSON: at character {number}: {what}", _REMEDY)
+        return self._source.error(f"is no JSON: at character {number}: {problem}", _REMEDY)
 
-    def _decoding_fault(self, error: Exception) -> Exception:
+    def _decoding_error(self, error: Exception) -> Exception:
         if isinstance(error, json.JSONDecodeError):
             return self.error(error.msg, error.pos)
         return self.error(str(error))
 
     def _read_more(self) -> bool:
-        """Drop what is consumed and read on, more at a time the longer a value is."""
+        """Drop what is consumed and read the next chunk, larger for a long value; return whether there was one."""
         kept = self._buffer[self._position :]
         if len(kept) > _MOST_CHARACTERS_OF_AN_ELEMENT:
             raise self.error(f"no end of a value within {_MOST_CHARACTERS_OF_AN_ELEMENT} characters")
-        more = self._file.read(max(_CHUNK_CHARACTERS, len(kept)))
+        more = self._text.read(max(_CHUNK_CHARACTERS, len(kept)))
         self._dropped += self._position
         self._buffer, self._position = kept + more, 0
         return bool(more)

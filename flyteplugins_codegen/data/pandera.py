@@ -1,4 +1,4 @@
-"""A schema as Pandera source: a module that a person can read and change, whose `schema` validates a DataFrame."""
+"""Pandera schemas: written as the source of a module, and read from the objects that a user passes."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _TIMES = 'pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce")'
 
 
 def render_schema(table: TableSchema) -> str:
-    """The source of a module whose `schema` says of a DataFrame what the table's schema says of the file.
+    """Return the source of a Python module whose `schema` validates a DataFrame as the table's schema validates a file.
 
-    The file is taken to be read by pandas with its defaults.
+    The DataFrame must be read by pandas with its defaults.
     """
     known = {column.name for column in table.columns}
     open_columns = dict.fromkeys(rule.column for rule in table.rules if rule.column not in known)
     columns = [*table.columns, *(ColumnSchema(name=name) for name in open_columns)]
-    lines = "".join(f"        {_column(column, table)}\n" for column in columns)
+    lines = "".join(f"        {_column_source(column, table)}\n" for column in columns)
     frame_checks = "".join(f"        {_frame_check(rule)},\n" for rule in table.rules if rule.kind == "order")
     checks = f"    checks=[\n{frame_checks}    ],\n" if frame_checks else ""
     body = f"schema = pa.DataFrameSchema(\n    {{\n{lines}    }},\n{checks}    strict=False,\n    coerce=False,\n)\n"
     return f"{'import pandas as pd' + chr(10) if 'pd.' in body else ''}import pandera.pandas as pa\n\n{body}"
 
 
-def _column(column: ColumnSchema, table: TableSchema) -> str:
+def _column_source(column: ColumnSchema, table: TableSchema) -> str:
     rules = [rule for rule in table.rules if rule.column == column.name]
     kinds = {rule.kind for rule in rules}
     is_nullable = column.is_nullable and "not_null" not in kinds
     is_unique = column.is_unique or "unique" in kinds
     checks = [_CHECKS[rule.kind](rule, column) for rule in rules if rule.kind in _CHECKS]
     if is_unique and is_nullable:
-        # Pandera's own check takes two nulls for a repeated value.
+        # Pandera's own check counts two nulls as a repeated value.
         checks.append('pa.Check(lambda column: ~column.duplicated(), name="unique")')
     arguments = [
         column.pandas_dtype,
@@ -59,29 +59,27 @@ def _range_check(rule: Rule, column: ColumnSchema) -> str:
 
 
 def _whole_days(rule: Rule) -> str:
-    """A bound without a time of day is a whole day."""
+    """Return the expression of the times; of their days if all bounds are days."""
     bounds = [str(bound) for bound in (rule.minimum, rule.maximum) if bound is not None]
     return f"{_TIMES}.dt.normalize()" if all(len(bound) == len("2020-01-01") for bound in bounds) else _TIMES
 
 
 def _named_checks(rule: Rule) -> list[str]:
-    low = [f"pa.Check.{'gt' if rule.excludes_minimum else 'ge'}({rule.minimum!r})"] if rule.minimum is not None else []
-    high = [f"pa.Check.{'lt' if rule.excludes_maximum else 'le'}({rule.maximum!r})"] if rule.maximum is not None else []
-    return low + high
+    checks = []
+    if rule.minimum is not None:
+        checks.append(f"pa.Check.{'gt' if rule.excludes_minimum else 'ge'}({rule.minimum!r})")
+    if rule.maximum is not None:
+        checks.append(f"pa.Check.{'lt' if rule.excludes_maximum else 'le'}({rule.maximum!r})")
+    return checks
 
 
 def _sides(rule: Rule, values: str) -> list[str]:
-    low = (
-        [f"({values} {'>' if rule.excludes_minimum else '>='} {_bound(rule.minimum)})"]
-        if rule.minimum is not None
-        else []
-    )
-    high = (
-        [f"({values} {'<' if rule.excludes_maximum else '<='} {_bound(rule.maximum)})"]
-        if rule.maximum is not None
-        else []
-    )
-    return low + high
+    sides = []
+    if rule.minimum is not None:
+        sides.append(f"({values} {'>' if rule.excludes_minimum else '>='} {_bound(rule.minimum)})")
+    if rule.maximum is not None:
+        sides.append(f"({values} {'<' if rule.excludes_maximum else '<='} {_bound(rule.maximum)})")
+    return sides
 
 
 def _bound(bound: Bound | None) -> str:
@@ -92,18 +90,18 @@ def _check(expression: str, rule: Rule) -> str:
     return f"pa.Check(lambda column: {expression}, name={rule.text!r})"
 
 
-def _one_of(rule: Rule, column: ColumnSchema) -> str:
+def _one_of_check(rule: Rule, column: ColumnSchema) -> str:
     if column.pandas_dtype == "str":
         return f"pa.Check.isin({list(rule.values)!r})"
     return _check(_is_in(rule), rule)
 
 
-def _none_of(rule: Rule, _column: ColumnSchema) -> str:
+def _none_of_check(rule: Rule, _column: ColumnSchema) -> str:
     return _check(f"~({_is_in(rule)})", rule)
 
 
 def _is_in(rule: Rule) -> str:
-    """By text, and by number where values are numbers: `1` is `1.0`."""
+    """Return a comparison by text, and also by number if some values are numbers, so that `1` equals `1.0`."""
     numbers = [number for number in map(_number, rule.values) if number is not None]
     by_text = f"column.astype(str).isin({list(rule.values)!r})"
     return f"{by_text} | {_NUMBERS}.isin({numbers!r})" if numbers else by_text
@@ -116,15 +114,15 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _matches(rule: Rule, _column: ColumnSchema) -> str:
+def _matches_check(rule: Rule, _column: ColumnSchema) -> str:
     return _check(f"column.astype(str).str.fullmatch({rule.pattern!r})", rule)
 
 
-def _length(rule: Rule, _column: ColumnSchema) -> str:
+def _length_check(rule: Rule, _column: ColumnSchema) -> str:
     return _check(" & ".join(_sides(rule, "column.astype(str).str.len()")), rule)
 
 
-def _type(rule: Rule, _column: ColumnSchema) -> str:
+def _type_check(rule: Rule, _column: ColumnSchema) -> str:
     expressions = {
         "integer": f"{_NUMBERS} % 1 == 0",
         "number": f"{_NUMBERS}.notna()",
@@ -139,11 +137,11 @@ def _type(rule: Rule, _column: ColumnSchema) -> str:
 _CHECKS: Mapping[str, Callable[[Rule, ColumnSchema], str]] = MappingProxyType(
     {
         "range": _range_check,
-        "one_of": _one_of,
-        "none_of": _none_of,
-        "matches": _matches,
-        "length": _length,
-        "type": _type,
+        "one_of": _one_of_check,
+        "none_of": _none_of_check,
+        "matches": _matches_check,
+        "length": _length_check,
+        "type": _type_check,
     }
 )
 
@@ -154,9 +152,9 @@ def _frame_check(rule: Rule) -> str:
     return f"pa.Check(lambda frame: {holds}, name={f'{rule.column} {rule.text}'!r})"
 
 
-# A schema that a user gives, as a Pandera object or as our own data, turned into what is checked everywhere.
+# --- reading ---
 
-_KINDS: tuple[tuple[tuple[str, ...], ColumnType], ...] = (
+_TYPES_BY_PREFIX: tuple[tuple[tuple[str, ...], ColumnType], ...] = (
     (("int", "uint"), "integer"),
     (("float", "decimal", "complex"), "number"),
     (("bool",), "boolean"),
@@ -164,43 +162,45 @@ _KINDS: tuple[tuple[tuple[str, ...], ColumnType], ...] = (
 )
 
 
-def read_schema(name: str, given: Any) -> TableSchema:
-    """The schema of the sample or output `name`: Pandera's DataFrameSchema or DataFrameModel, our own, or its JSON.
+def read_schema(name: str, value: Any) -> TableSchema:
+    """Convert the schema of the sample or output `name` to a TableSchema.
 
-    Of Pandera: columns, types, `nullable`, `unique`, `required`, and the built-in checks `gt ge lt le eq ne in_range
-    isin notin str_matches str_length`. Other checks are code, which does not run where a solution's data are checked.
+    `value` is a Pandera DataFrameSchema or DataFrameModel, a TableSchema, or its JSON. Pandera's columns, types,
+    `nullable`, `unique`, `required`, and the built-in checks `gt ge lt le eq ne in_range isin notin str_matches
+    str_length` are converted. Other checks are code, which cannot run where a solution's data are validated.
 
-    Raises RequestError naming what cannot be taken over.
+    Raises:
+        RequestError: a part of the schema cannot be converted; the message names it.
     """
-    if isinstance(given, TableSchema):
-        return given
-    if isinstance(given, Mapping):
-        return _from_json(name, given)
-    # A DataFrameModel is a class that makes its schema.
-    schema = given.to_schema() if hasattr(given, "to_schema") else given
+    if isinstance(value, TableSchema):
+        return value
+    if isinstance(value, Mapping):
+        return _read_json(name, value)
+    # A DataFrameModel is a class that returns its schema.
+    schema = value.to_schema() if hasattr(value, "to_schema") else value
     if not hasattr(schema, "columns") or not hasattr(schema, "checks"):
         raise RequestError(
-            f"schemas[{name!r}]: {type(given).__name__} is no schema; pass a pandera DataFrameSchema or DataFrameModel"
+            f"schemas[{name!r}]: {type(value).__name__} is no schema; pass a pandera DataFrameSchema or DataFrameModel"
         )
     if schema.checks:
         raise RequestError(f"schemas[{name!r}]: a check of the whole table is code; write it as a constraint in words")
     columns = tuple(_read_column(column) for column in schema.columns.values())
-    rules = tuple(rule for column in schema.columns.values() for rule in _rules(name, column))
+    rules = tuple(rule for column in schema.columns.values() for rule in _read_checks(name, column))
     return TableSchema(columns=columns, rules=rules)
 
 
-def _from_json(name: str, given: Mapping[str, Any]) -> TableSchema:
+def _read_json(name: str, value: Mapping[str, Any]) -> TableSchema:
     try:
-        return TableSchema.from_validator(given)
+        return TableSchema.from_validator(value)
     except ValidationError as error:
-        wrong = error.errors(include_url=False)[0]
-        where = ".".join(map(str, wrong["loc"]))
-        raise RequestError(f"schemas[{name!r}]: {where}: {wrong['msg']}") from error
+        first = error.errors(include_url=False)[0]
+        location = ".".join(map(str, first["loc"]))
+        raise RequestError(f"schemas[{name!r}]: {location}: {first['msg']}") from error
 
 
 def _read_column(column: Any) -> ColumnSchema:
     dtype = "" if column.dtype is None else str(column.dtype)
-    kind = next((kind for starts, kind in _KINDS if dtype.lower().startswith(starts)), "any")
+    kind = next((kind for prefixes, kind in _TYPES_BY_PREFIX if dtype.lower().startswith(prefixes)), "any")
     return ColumnSchema(
         name=str(column.name),
         type=kind,
@@ -211,21 +211,21 @@ def _read_column(column: Any) -> ColumnSchema:
     )
 
 
-def _rules(name: str, column: Any) -> Iterator[Rule]:
+def _read_checks(name: str, column: Any) -> Iterator[Rule]:
     for check in column.checks:
-        terms = _TERMS.get(str(check.name))
-        if terms is None:
+        convert = _CONVERTERS.get(str(check.name))
+        if convert is None:
             raise RequestError(
                 f"schemas[{name!r}]: column {column.name!r} has the check {check.name or check!r}, which is code; "
-                f"use one of {', '.join(_TERMS)}, or a constraint in words"
+                f"use one of {', '.join(_CONVERTERS)}, or a constraint in words"
             )
         try:
-            yield Rule(column=str(column.name), **terms(check.statistics))
+            yield Rule(column=str(column.name), **convert(check.statistics))
         except ValueError as error:
             raise RequestError(f"schemas[{name!r}]: column {column.name!r}: {error}") from error
 
 
-def _bounds(statistics: Mapping[str, Any]) -> dict[str, Any]:
+def _read_range(statistics: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "kind": "range",
         "minimum": _plain(statistics["min_value"]),
@@ -249,19 +249,23 @@ def _texts(values: Any) -> tuple[str, ...]:
     return tuple(sorted(map(str, values)))
 
 
-_TERMS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = MappingProxyType(
+_CONVERTERS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = MappingProxyType(
     {
-        "greater_than": lambda of: {"kind": "range", "minimum": _plain(of["min_value"]), "excludes_minimum": True},
-        "greater_than_or_equal_to": lambda of: {"kind": "range", "minimum": _plain(of["min_value"])},
-        "less_than": lambda of: {"kind": "range", "maximum": _plain(of["max_value"]), "excludes_maximum": True},
-        "less_than_or_equal_to": lambda of: {"kind": "range", "maximum": _plain(of["max_value"])},
-        "in_range": _bounds,
-        "equal_to": lambda of: {"kind": "one_of", "values": (str(of["value"]),)},
-        "not_equal_to": lambda of: {"kind": "none_of", "values": (str(of["value"]),)},
-        "isin": lambda of: {"kind": "one_of", "values": _texts(of["allowed_values"])},
-        "notin": lambda of: {"kind": "none_of", "values": _texts(of["forbidden_values"])},
-        # Pandera's matches from the beginning, ours from end to end.
-        "str_matches": lambda of: {"kind": "matches", "pattern": f"(?:{_pattern(of['pattern'])})[\\s\\S]*"},
+        "greater_than": lambda values: {
+            "kind": "range",
+            "minimum": _plain(values["min_value"]),
+            "excludes_minimum": True,
+        },
+        "greater_than_or_equal_to": lambda values: {"kind": "range", "minimum": _plain(values["min_value"])},
+        "less_than": lambda values: {"kind": "range", "maximum": _plain(values["max_value"]), "excludes_maximum": True},
+        "less_than_or_equal_to": lambda values: {"kind": "range", "maximum": _plain(values["max_value"])},
+        "in_range": _read_range,
+        "equal_to": lambda values: {"kind": "one_of", "values": (str(values["value"]),)},
+        "not_equal_to": lambda values: {"kind": "none_of", "values": (str(values["value"]),)},
+        "isin": lambda values: {"kind": "one_of", "values": _texts(values["allowed_values"])},
+        "notin": lambda values: {"kind": "none_of", "values": _texts(values["forbidden_values"])},
+        # Pandera matches from the beginning of a text, a rule matches the whole text.
+        "str_matches": lambda values: {"kind": "matches", "pattern": f"(?:{_pattern(values['pattern'])})[\\s\\S]*"},
         "str_length": _read_length,
     }
 )

@@ -1,4 +1,4 @@
-"""How the columns and rows of a table that is in memory stand to each other: keys, mirrors, repeated rows."""
+"""The relations within a table in memory: candidate keys, mirrored columns, duplicate rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FEWEST_ROWS_FOR_MIRRORS = 20
 
 @dataclass(frozen=True)
 class Relations:
-    """See `SampleProfile`. `duplicate_row_count` is None where rows hold values that cannot be compared."""
+    """See `SampleProfile`. `duplicate_row_count` is None if rows hold values that cannot be compared."""
 
     candidate_keys: tuple[tuple[str, ...], ...] = ()
     mirrors: tuple[tuple[str, str], ...] = ()
@@ -32,7 +32,7 @@ class Relations:
 
 
 def relate(batch: pa.RecordBatch) -> Relations:
-    """The relations within a comparable batch."""
+    """Return the relations within a comparable batch."""
     names = batch.schema.names
     codes = {
         name: _codes(column)
@@ -42,12 +42,12 @@ def relate(batch: pa.RecordBatch) -> Relations:
     return Relations(
         candidate_keys=tuple(_keys(batch, codes)),
         mirrors=tuple(_mirrors(codes, batch.num_rows))[:_MOST_MIRRORS],
-        duplicate_row_count=_duplicates(codes, batch.num_rows) if len(codes) == batch.num_columns else None,
+        duplicate_row_count=_count_duplicates(codes, batch.num_rows) if len(codes) == batch.num_columns else None,
     )
 
 
 def _codes(column: pa.Array) -> Codes:
-    """A number for each value, equal ones for equal values, in the order in which they first occur."""
+    """Return a number for each value: equal numbers for equal values, in the order in which they first occur."""
     import numpy as np
 
     if pa.types.is_null(column.type):
@@ -62,7 +62,7 @@ def _distinct(codes: Codes) -> int:
 
 
 def _combined(left: Codes, right: Codes) -> Codes:
-    """A number for each pair of values."""
+    """Return a number for each pair of values."""
     import numpy as np
 
     pairs: Codes = np.unique(left * _distinct(right) + right, return_inverse=True)[1].astype(np.int64)
@@ -70,22 +70,22 @@ def _combined(left: Codes, right: Codes) -> Codes:
 
 
 def _keys(batch: pa.RecordBatch, codes: dict[str, Codes]) -> Iterator[tuple[str, ...]]:
-    """The columns that tell all rows apart, or else the pairs of columns that do; nulls and fractions are no keys."""
+    """Yield the columns without two equal values, or else such pairs of columns; no columns with nulls or floats."""
     possible = {
-        name: found
-        for name, found in codes.items()
+        name: column
+        for name, column in codes.items()
         if not batch.column(name).null_count and not pa.types.is_floating(batch.column(name).type)
     }
     if batch.num_rows <= 1:
         return
-    alone = [(name,) for name, found in possible.items() if _distinct(found) == batch.num_rows]
-    yield from alone[:_MOST_KEYS]
-    if not alone:
+    single = [(name,) for name, column in possible.items() if _distinct(column) == batch.num_rows]
+    yield from single[:_MOST_KEYS]
+    if not single:
         yield from list(_pair_keys(possible, batch.num_rows))[:_MOST_KEYS]
 
 
 def _pair_keys(possible: dict[str, Codes], row_count: int) -> Iterator[tuple[str, ...]]:
-    paired = [name for name, found in possible.items() if _distinct(found) > 1][:_MOST_PAIRED_COLUMNS]
+    paired = [name for name, column in possible.items() if _distinct(column) > 1][:_MOST_PAIRED_COLUMNS]
     for left, right in combinations(paired, 2):
         if _distinct(possible[left]) * _distinct(possible[right]) >= row_count:
             pairs = _combined(possible[left], possible[right])
@@ -94,24 +94,24 @@ def _pair_keys(possible: dict[str, Codes], row_count: int) -> Iterator[tuple[str
 
 
 def _mirrors(codes: dict[str, Codes], row_count: int) -> Iterator[tuple[str, str]]:
-    """Pairs of columns of which each value of one goes with one value of the other.
+    """Yield pairs of columns where each value of one occurs with one value of the other.
 
-    Columns that tell every row, or none, from the others would all mirror each other.
+    Constant columns and columns of different values only are skipped: they would all mirror each other.
     """
     if row_count < _FEWEST_ROWS_FOR_MIRRORS:
         return
     first: dict[bytes, str] = {}
-    for name, found in codes.items():
-        if 1 < _distinct(found) <= row_count // 2:
-            other = first.setdefault(found.tobytes(), name)
+    for name, column in codes.items():
+        if 1 < _distinct(column) <= row_count // 2:
+            other = first.setdefault(column.tobytes(), name)
             if other != name:
                 yield other, name
 
 
-def _duplicates(codes: dict[str, Codes], row_count: int) -> int:
+def _count_duplicates(codes: dict[str, Codes], row_count: int) -> int:
     combined: Codes | None = None
-    for found in sorted(codes.values(), key=_distinct, reverse=True):
-        combined = found if combined is None else _combined(combined, found)
+    for column in sorted(codes.values(), key=_distinct, reverse=True):
+        combined = column if combined is None else _combined(combined, column)
         if _distinct(combined) == row_count:
             return 0
     return 0 if combined is None else row_count - _distinct(combined)

@@ -1,4 +1,4 @@
-"""Schemas inferred from a profile: only what the sample shows beyond doubt."""
+"""Infers a schema from a profile; it contains only what is certain."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from flyteplugins_codegen.models.data import ColumnProfile, ColumnSchema, Column
 
 _KEY_NAME = re.compile(r"(?:^|_)(?:id|key|uuid|guid|date|day|datetime|timestamp)$")
 _LARGEST_EXACT_FLOAT = 2**53
-# Arrow's names of the types that pandas reads from Parquet and Arrow files as its own of the same meaning.
+# Arrow types of Parquet and Arrow files, and the types that pandas reads them as.
 _SAME_IN_PANDAS = {
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     "float": "float32",
     "double": "float64",
     "bool": "bool",
 }
-# Columns that `pandas.read_json` may turn into dates by their names alone.
+# Names of columns that `pandas.read_json` may convert to dates.
 _JSON_DATE_NAME = re.compile(r"_at$|_time$|^timestamp|^modified$|^date$", re.IGNORECASE)
 
 
 def infer_schema(profile: SampleProfile) -> TableSchema | None:
-    """What the sample shows beyond doubt: columns, types, nullability, and uniqueness of what is named like a key.
+    """Return the columns, types, nullability, and uniqueness of columns that are named like a key.
 
-    It says nothing of a type that can be read in more than one way. None for a sample without columns, and for one with
-    rows of the wrong length, of which every reader makes something else, or nothing.
+    A type that readers may read differently is left open. Returns None for a sample without columns, and for one with
+    rows of the wrong length, which every reader handles in its own way.
     """
     if not profile.columns or profile.skipped_row_count:
         return None
@@ -33,15 +33,15 @@ def infer_schema(profile: SampleProfile) -> TableSchema | None:
 
 
 def _column(column: ColumnProfile, profile: SampleProfile) -> ColumnSchema:
-    is_seen = bool(profile.row_count) and column.null_count < (profile.row_count or 0)
+    has_values = bool(profile.row_count) and column.null_count < (profile.row_count or 0)
     return ColumnSchema(
         name=column.name,
-        type=_cell_type(column, profile) if is_seen else "any",
+        type=_cell_type(column, profile) if has_values else "any",
         is_nullable=bool(column.null_count) or not profile.row_count,
         is_unique=column.is_unique and _looks_like_key(column),
-        # Of JSON's objects each may leave a name out; an index that pandas wrote is a column to other readers only.
+        # A JSON object may omit a name, and for pandas an index that it wrote is not a column.
         is_required=not column.is_index and not (column.null_count and profile.format in {"json", "jsonl"}),
-        pandas_dtype=_dtype(column, profile) if is_seen else None,
+        pandas_dtype=_dtype(column, profile) if has_values else None,
     )
 
 
@@ -55,7 +55,7 @@ def _cell_type(column: ColumnProfile, profile: SampleProfile) -> ColumnType:
         return "boolean"
     if kind.startswith(("timestamp", "date32", "date64")):
         return "time"
-    # Every cell of delimited text is a text, whatever it looks like.
+    # In delimited text every cell is a text, whatever it looks like.
     is_text = kind in {"string", "large_string", "string_view"} and profile.format not in {"csv", "json", "jsonl"}
     return "text" if is_text else "any"
 
@@ -66,7 +66,7 @@ def _looks_like_key(column: ColumnProfile) -> bool:
 
 
 def _dtype(column: ColumnProfile, profile: SampleProfile) -> str | None:
-    """The column's type in pandas as source, None where pandas' choice is not certain."""
+    """Return the source of the column's pandas type; None if it is not certain which type pandas will choose."""
     if profile.format == "csv":
         return _csv_dtype(column)
     if profile.format in ("json", "jsonl"):
@@ -81,14 +81,14 @@ def _csv_dtype(column: ColumnProfile) -> str | None:
         return '"float64"' if _is_surely_float(column) else None
     if column.arrow_type == "bool":
         return None if column.null_count else '"bool"'
-    # Dates and times arrive as text. Text whose least value is a number may be mixed, chunk by chunk, with numbers.
+    # pandas reads dates and times as text. If the least text is a number, some chunks may be read as numbers.
     return None if _is_number(column.minimum) else "str"
 
 
 def _is_surely_float(column: ColumnProfile) -> bool:
-    """Not `+5` or a number beyond 64 bits, which Arrow takes for floats and pandas for integers or text."""
+    """Return False for `+5` and numbers beyond 64 bits: floats for Arrow, integers or text for pandas."""
     extremes = [value for value in (column.minimum, column.maximum) if isinstance(value, float)]
-    if len(extremes) < 2:  # noqa: PLR2004  an infinity, which is text here, may be `1e400`
+    if len(extremes) < 2:  # noqa: PLR2004 - an infinity, which is a text here, may be `1e400`
         return False
     if any(not value.is_integer() for value in extremes):
         return True
@@ -96,7 +96,7 @@ def _is_surely_float(column: ColumnProfile) -> bool:
 
 
 def _json_dtype(column: ColumnProfile) -> str | None:
-    """`read_json` turns texts and whole floats into what they look like, and some names into dates."""
+    """Return the type if it is certain: `read_json` converts texts and whole floats, and columns by their names."""
     if column.null_count or _JSON_DATE_NAME.search(column.name):
         return None
     return {"int64": '"int64"', "bool": '"bool"'}.get(column.arrow_type)
@@ -108,21 +108,21 @@ def _typed_dtype(column: ColumnProfile) -> str | None:
     if column.arrow_type.startswith("dictionary<"):
         return '"category"'
     dtype = _SAME_IN_PANDAS.get(column.arrow_type) or _temporal(column.arrow_type)
-    # pandas notes the type of a time stamp without its zone.
+    # pandas stores the type of a time stamp without its zone.
     if dtype is None or column.pandas_dtype not in {None, dtype, re.sub(", .*]", "]", dtype)}:
         return None
-    # Integers with nulls become floats, booleans objects.
+    # With nulls, integers become floats and booleans become objects.
     has_no_null = "int" in dtype or dtype == "bool"
     return None if column.null_count and has_no_null else f'"{dtype}"'
 
 
 def _temporal(arrow_type: str) -> str | None:
-    """The pandas type of the same unit, and zone, of a time stamp or duration."""
-    found = re.fullmatch(r"(timestamp|duration)\[(s|ms|us|ns)(?:, tz=([\w/+-]+))?\]", arrow_type)
-    if found is None:
+    """Return the pandas type of a time stamp or duration, with the same unit and zone."""
+    match = re.fullmatch(r"(timestamp|duration)\[(s|ms|us|ns)(?:, tz=([\w/+-]+))?\]", arrow_type)
+    if match is None:
         return None
-    zone = f", {found[3]}" if found[3] else ""
-    return f"{'datetime64' if found[1] == 'timestamp' else 'timedelta64'}[{found[2]}{zone}]"
+    zone = f", {match[3]}" if match[3] else ""
+    return f"{'datetime64' if match[1] == 'timestamp' else 'timedelta64'}[{match[2]}{zone}]"
 
 
 def _is_number(value: JsonValue) -> bool:

@@ -1,4 +1,4 @@
-"""A sample as Arrow record batches, read in a stream: what every reader gives and every reading needs."""
+"""A sample as a stream of Arrow record batches: what every reader returns and every statistic is computed from."""
 
 from __future__ import annotations
 
@@ -11,39 +11,41 @@ import pyarrow as pa
 from flyteplugins_codegen.data.formats import Content
 from flyteplugins_codegen.errors import SampleError
 
+_MOST_LISTED_NAMES = 5
+
 
 @dataclass(frozen=True)
-class Part:
-    """A file of a sample, unpacked if it was packed, and what it holds; `shown` is its path as the caller knows it."""
+class SampleFile:
+    """One file of a sample and its content.
+
+    `path` is the file to read, which is a temporary file if the original is compressed; `display_path` is the path
+    that the caller passed.
+    """
 
     path: Path
     content: Content
-    shown: Path
+    display_path: Path
 
 
 @dataclass(frozen=True)
-class Source:
-    """Which sample is read: its name, for messages, and its files, of one format; most samples are one file."""
+class SampleSource:
+    """The sample's name, for messages, and its files, which all have the same format. Most samples are one file."""
 
     name: str
-    parts: tuple[Part, ...]
+    files: tuple[SampleFile, ...]
 
-    @property
-    def format_name(self) -> str:
-        """What the files hold, for a person."""
-        return self.parts[0].content.kind
-
-    def error(self, what: str, remedy: str, part: Part | None = None) -> SampleError:
-        """A SampleError about this sample, and about one file of it."""
-        return SampleError(f"sample {self.name!r}: {(part or self.parts[0]).shown} {what}; {remedy}")
+    def error(self, problem: str, remedy: str, file: SampleFile | None = None) -> SampleError:
+        """Return a SampleError about one file of the sample, by default the first."""
+        return SampleError(f"sample {self.name!r}: {(file or self.files[0]).display_path} {problem}; {remedy}")
 
 
 @dataclass(frozen=True)
-class Table:
-    """A sample's columns and its batches, which can be read once.
+class SampleTable:
+    """The columns of a sample and its batches, which can be read once.
 
-    `notes` and `skipped_rows` are complete when the batches have ended. A field's metadata may hold `shown_type`, a
-    better name of its type than Arrow's, `pandas_dtype`, the pandas type that the file declares, and `is_index`.
+    `notes` and `skipped_rows` are complete when the batches are exhausted. The metadata of a field may hold
+    `shown_type`, a better name for its type than Arrow's, `pandas_dtype`, the pandas type that the file declares, and
+    `is_index`.
     """
 
     schema: pa.Schema
@@ -53,16 +55,16 @@ class Table:
 
 
 def unique_names(names: list[str], notes: list[str]) -> list[str]:
-    """The names as `pandas.read_csv` makes them unique: `a`, `a.1`, `Unnamed: 2`; adds a note on what was changed."""
+    """Make the names unique as `pandas.read_csv` does: `a`, `a.1`, `Unnamed: 2`. Adds a note on what was changed."""
     filled = [name or f"Unnamed: {position}" for position, name in enumerate(names)]
     taken, unique = set(filled), []
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for name in filled:
-        count = seen.get(name, 0)
+        count = counts.get(name, 0)
         final = name
         while count and (final := f"{name}.{count}") in taken:
             count += 1
-        seen[name] = count + 1
+        counts[name] = count + 1
         taken.add(final)
         unique.append(final)
     if len(set(filled)) < len(filled):
@@ -72,21 +74,22 @@ def unique_names(names: list[str], notes: list[str]) -> list[str]:
     return unique
 
 
-def check_same_columns(source: Source, part: Part, expected: list[str], found: list[str]) -> None:
-    """Refuse a file whose columns are not those of the first. Raises SampleError, which names the differences."""
-    if expected == found:
+def check_same_columns(source: SampleSource, file: SampleFile, expected: list[str], actual: list[str]) -> None:
+    """Check that a file has the columns of the first file. Raises SampleError, which names the differences."""
+    if expected == actual:
         return
-    missing = [name for name in expected if name not in set(found)]
-    added = [name for name in found if name not in set(expected)]
-    what = [f"lacks {_listed(missing)}"] if missing else []
-    what += [f"adds {_listed(added)}"] if added else []
+    missing = [name for name in expected if name not in set(actual)]
+    added = [name for name in actual if name not in set(expected)]
+    differences = [f"lacks {_join_names(missing)}"] if missing else []
+    differences += [f"adds {_join_names(added)}"] if added else []
+    first = source.files[0].display_path.name
     raise source.error(
-        f"has other columns than {source.parts[0].shown.name}: it {' and '.join(what) or 'has them in another order'}",
+        f"has other columns than {first}: it {' and '.join(differences) or 'has them in another order'}",
         "pass folders of files with the same columns, one sample each",
-        part,
+        file,
     )
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""  # noqa: PLR2004 - as many as a line holds
-    return ", ".join(map(repr, names[:5])) + more
+def _join_names(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_LISTED_NAMES} more" if len(names) > _MOST_LISTED_NAMES else ""
+    return ", ".join(map(repr, names[:_MOST_LISTED_NAMES])) + more

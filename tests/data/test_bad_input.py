@@ -1,4 +1,4 @@
-"""Broken, hostile and odd samples: each a clear error or an honest note, in bounded memory."""
+"""Broken, hostile and unusual samples give a clear error or a note, in bounded memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def parquet(folder: Path) -> bytes:
     ],
     ids=["empty", "binary", "cut gzip", "long row", "broken workbook", "broken ORC"],
 )
-def test_what_cannot_be_read_is_refused(file_name: str, content: bytes, fault: str, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_refused(file_name: str, content: bytes, fault: str, tmp_path: Path) -> None:
     with pytest.raises(SampleError, match=f"sample 's': .*{fault}"):
         profile_of(tmp_path, file_name, content)
 
@@ -71,14 +71,14 @@ def test_a_quote_that_is_never_closed_is_noted(before: int, tmp_path: Path) -> N
     assert "the last text of column 'b' holds 1001 line ends: a quote before it is never closed" in profile.notes
 
 
-def test_a_bomb_is_refused_before_it_fills_the_disk(tmp_path: Path) -> None:
+def test_a_decompression_bomb_is_refused_before_it_fills_the_disk(tmp_path: Path) -> None:
     chunk = gzip.compress(b"1,2\n" * 1_000_000, 9)
     bomb = gzip.compress(b"a,b\n") + chunk * 100
     with pytest.raises(SampleError, match="unpack to more than 200 times as many; unpack it yourself"):
         profile_of(tmp_path, "a.csv.gz", bomb)
 
 
-def test_a_bomb_in_a_workbook_is_refused(tmp_path: Path) -> None:
+def test_a_decompression_bomb_in_a_workbook_is_refused(tmp_path: Path) -> None:
     with (
         zipfile.ZipFile(tmp_path / "a.xlsx", "w", zipfile.ZIP_DEFLATED) as archive,
         archive.open("xl/worksheets/sheet1.xml", "w", force_zip64=True) as file,
@@ -90,7 +90,7 @@ def test_a_bomb_in_a_workbook_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "latin-1"])
-def test_encodings_are_told_and_read(encoding: str, tmp_path: Path) -> None:
+def test_encodings_are_noted_and_read(encoding: str, tmp_path: Path) -> None:
     profile = profile_of(tmp_path, "a.csv", "name,value\nAnnä,1\nBob,2\n".encode(encoding))
     assert [row["name"] for row in profile.sample_rows] == ["Annä", "Bob"]
     assert profile.notes == (() if encoding == "utf-8-sig" else (f"not UTF-8: read it with encoding={encoding!r}",))
@@ -106,7 +106,7 @@ def test_encodings_are_told_and_read(encoding: str, tmp_path: Path) -> None:
         (b"# from the shop\n#\na,b\n1,x\n2,y\n", ",", "the header comes after 2 lines of comment"),
     ],
 )
-def test_dialects_are_told_and_read(content: bytes, delimiter: str, note: str, tmp_path: Path) -> None:
+def test_dialects_are_noted_and_read(content: bytes, delimiter: str, note: str, tmp_path: Path) -> None:
     profile = profile_of(tmp_path, "a.csv", content)
     assert list(profile.columns) == ["a", "b"]
     assert [row["b"] for row in profile.sample_rows] == ["x", "y"]
@@ -119,10 +119,10 @@ def test_a_line_of_100_megabytes_takes_little_memory(tmp_path: Path) -> None:
             file.write(b"a" * 1_000_000)
     program = (
         "import re, sys\n"
-        "import flyteplugins_codegen.data.profile as room, pyarrow.compute\n"
+        "import flyteplugins_codegen.data.profile as module, pyarrow.compute\n"
         "highest = lambda: int(re.search('VmHWM:.*?([0-9]+)', open('/proc/self/status').read())[1])\n"
         "before = highest()\n"
-        "profile = room.profile_sample(sys.argv[1], 's')\n"
+        "profile = module.profile_sample(sys.argv[1], 's')\n"
         "assert profile.row_count == 1, profile\n"
         "assert 'longest line has at least' in profile.notes[0]\n"
         "print(highest() - before)"
@@ -133,12 +133,12 @@ def test_a_line_of_100_megabytes_takes_little_memory(tmp_path: Path) -> None:
     assert 1 << 10 < int(finished.stdout) < 60 << 10
 
 
-def test_a_line_of_json_that_is_too_long_is_told_as_such(tmp_path: Path) -> None:
+def test_the_error_for_a_json_line_that_is_too_long_says_so(tmp_path: Path) -> None:
     with pytest.raises(SampleError, match=r"line 1 is longer than \d+ characters"):
         profile_of(tmp_path, "a.jsonl", b'{"a":"' + b"x" * 70_000_000 + b'"}\n{"a":"y"}\n')
 
 
-def test_logs_are_told_by_the_shapes_of_their_lines_and_their_time_stamps(tmp_path: Path) -> None:
+def test_logs_are_profiled_by_the_shapes_of_their_lines_and_their_time_stamps(tmp_path: Path) -> None:
     lines = [f"2024-01-01 10:{n // 60:02d}:{n % 60:02d} INFO job {n} done\n" for n in range(3000)]
     profile = profile_of(tmp_path, "a.log", "".join(lines).encode())
     assert (profile.format, profile.row_count) == ("text", 3000)
@@ -146,12 +146,12 @@ def test_logs_are_told_by_the_shapes_of_their_lines_and_their_time_stamps(tmp_pa
     assert "from 2024-01-01 10:00:00 to 2024-01-01 10:49:59" in profile.notes[0]
 
 
-def test_infinities_and_not_a_number_are_told_and_averaged_by_nobody(tmp_path: Path) -> None:
+def test_infinities_are_extremes_and_have_no_mean(tmp_path: Path) -> None:
     column = profile_of(tmp_path, "a.csv", b"a\nNaN\ninf\n-inf\n1.5\n").columns["a"]
     assert (column.null_count, column.minimum, column.maximum, column.mean) == (1, "-inf", "inf", None)
 
 
-def test_dates_beyond_9999_are_told(tmp_path: Path) -> None:
+def test_dates_beyond_9999_have_extremes(tmp_path: Path) -> None:
     days = pa.array([1, 4_000_000], pa.int32()).cast(pa.date32())
     times = pa.array([1, 2**62], pa.int64()).cast(pa.timestamp("us"))
     profile = profile_sample(pa.table({"day": days, "time": times}), "s")
@@ -160,7 +160,7 @@ def test_dates_beyond_9999_are_told(tmp_path: Path) -> None:
     assert profile_of(tmp_path, "a.csv", b"a,b\n12024-01-01,1\n").columns["a"].minimum == "12024-01-01"
 
 
-def test_ten_thousand_columns_are_told_within_the_budget(tmp_path: Path) -> None:
+def test_ten_thousand_columns_fit_the_budget(tmp_path: Path) -> None:
     header = ",".join(f"c{number}" for number in range(10_000))
     rows = "\n".join(",".join(str(number * row % 97) for number in range(10_000)) for row in range(10))
     (tmp_path / "a.csv").write_text(f"{header}\n{rows}\n")
@@ -178,7 +178,7 @@ def test_names_that_collide_keep_their_own_values(tmp_path: Path) -> None:
     assert len(profile.notes) == 2
 
 
-def test_null_bytes_within_a_text_do_not_end_it(tmp_path: Path) -> None:
+def test_null_bytes_do_not_end_a_text(tmp_path: Path) -> None:
     profile = profile_of(tmp_path, "a.csv", b"a,b\n" + b"1,x\n" * 30_000 + b"2,\x00y\n")
     assert (profile.row_count, profile.columns["b"].minimum) == (30_001, "\x00y")
     assert "\x00" not in extract_data_context({"s": tmp_path / "a.csv"}).text

@@ -1,4 +1,4 @@
-"""The grammar of constraints: what it reads, what it leaves alone, and that it never guesses."""
+"""The grammar of constraints: what it parses, what it ignores, and that it never guesses."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_common_form_is_read_without_a_model(constraint: str) -> None:
         "code starts with ACME",
     ],
 )
-def test_what_is_not_understood_as_a_whole_gives_nothing(constraint: str) -> None:
+def test_a_constraint_that_is_not_fully_understood_gives_no_rules(constraint: str) -> None:
     read = read_constraint(constraint, VOCABULARY)
     assert (read.rules, read.read_by, read.reason) == ((), "nobody", "")
 
@@ -107,7 +107,7 @@ def test_what_is_not_understood_as_a_whole_gives_nothing(constraint: str) -> Non
         ("sales.id equals staff.id", "different tables"),
     ],
 )
-def test_what_cannot_be_applied_says_why(constraint: str, reason: str) -> None:
+def test_a_constraint_that_cannot_be_applied_has_a_reason(constraint: str, reason: str) -> None:
     read = read_constraint(constraint, VOCABULARY)
     assert not read.rules
     assert reason in read.reason
@@ -123,20 +123,20 @@ def _column(spelled: str) -> str:
 
 
 @given(COLUMNS, NUMBERS, NUMBERS, st.sampled_from(["", " must be", " is", " should always be"]))
-def test_a_range_comes_out_as_it_was_said(column: str, one: float, other: float, modal: str) -> None:
+def test_a_range_is_parsed_as_written(column: str, one: float, other: float, modal: str) -> None:
     low, high = sorted((one, other))
-    for said, expected in (
+    for written, expected in (
         (f"between {low} and {high}", {"minimum": low, "maximum": high}),
         (f"at least {low}", {"minimum": low}),
         (f"<= {high}", {"maximum": high}),
         (f"less than {high}", {"maximum": high, "excludes_maximum": True}),
     ):
-        read = read_constraint(f"{column}{modal} {said}", VOCABULARY)
+        read = read_constraint(f"{column}{modal} {written}", VOCABULARY)
         assert read.rules == (Rule.model_validate({"column": _column(column), "kind": "range", **expected}),)
 
 
 @given(COLUMNS, st.lists(WORDS, min_size=1, max_size=5, unique=True), st.sampled_from([", ", " or "]))
-def test_a_list_comes_out_as_it_was_said(column: str, items: list[str], joint: str) -> None:
+def test_a_list_is_parsed_as_written(column: str, items: list[str], joint: str) -> None:
     listed = joint.join((", ".join(items[:-1]), items[-1])) if len(items) > 1 else items[0]
     read = read_constraint(f"{column} is one of {listed}", VOCABULARY)
     assert [rule.values for rule in read.rules] == [tuple(items)]
@@ -167,7 +167,7 @@ FRAGMENTS = st.sampled_from(
 
 @settings(max_examples=300)
 @given(st.one_of(st.text(max_size=40), st.lists(FRAGMENTS, max_size=8).map(" ".join)))
-def test_any_text_is_read_or_left_and_no_column_is_made_up(text: str) -> None:
+def test_any_text_is_parsed_or_ignored_and_no_column_is_invented(text: str) -> None:
     read = read_constraint(text, VOCABULARY)
     assert read.text == text
     for rule in read.rules:

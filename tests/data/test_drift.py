@@ -1,4 +1,4 @@
-"""Drift between real profiles: what is told of it, how grave it is, and nothing where nothing changed."""
+"""Drift between real profiles: which differences are reported, and how severe they are."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def drift(folder: Path, new: list[dict[str, Any]]) -> DriftReport:
     return compare_profiles(profiled(folder, rows()), profiled(folder, new))
 
 
-def told(report: DriftReport) -> list[tuple[str, str, str]]:
-    return [(found.severity, found.kind, found.column) for found in report.drifts]
+def summarise(report: DriftReport) -> list[tuple[str, str, str]]:
+    return [(drift.severity, drift.kind, drift.column) for drift in report.drifts]
 
 
 def test_the_same_data_have_not_drifted(tmp_path: Path) -> None:
@@ -71,17 +71,17 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_told_by_column_and_kind(change: str, tmp_path: Path) -> None:
+def test_a_change_is_reported_by_column_and_kind(change: str, tmp_path: Path) -> None:
     changes, kind, column = CHANGES[change]
     report = drift(tmp_path, rows(**changes))
-    assert ("major", kind, column) in told(report)
+    assert ("major", kind, column) in summarise(report)
     assert report.has_drifted
     assert f"major: {kind} '{column}'" in report.text
 
 
-def test_columns_that_come_go_or_move_are_told(tmp_path: Path) -> None:
+def test_added_removed_and_moved_columns_are_reported(tmp_path: Path) -> None:
     moved = [{"price": row["price"], "id": row["id"], "status": row["status"], "extra": 1} for row in rows()]
-    assert told(drift(tmp_path, moved)) == [
+    assert summarise(drift(tmp_path, moved)) == [
         ("major", "column removed", "at"),
         ("minor", "column added", "extra"),
         ("minor", "order of columns", ""),
@@ -91,8 +91,8 @@ def test_columns_that_come_go_or_move_are_told(tmp_path: Path) -> None:
 def test_a_report_is_data(tmp_path: Path) -> None:
     report = drift(tmp_path, rows(status=lambda _, chance: chance.choice(["paid", "void"])))
     assert DriftReport.model_validate_json(report.model_dump_json()) == report
-    (found,) = [each for each in report.drifts if each.kind == "categories"]
-    assert (found.old, found.new) == ("without 'open'", "with 'void'")
+    (categories,) = [drift for drift in report.drifts if drift.kind == "categories"]
+    assert (categories.old, categories.new) == ("without 'open'", "with 'void'")
 
 
 def column(counts: dict[str, int]) -> ColumnProfile:
@@ -105,21 +105,23 @@ COUNTS = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 1000), min_si
 
 
 @given(COUNTS, COUNTS)
-def test_the_index_is_that_of_its_definition(old: dict[str, int], new: dict[str, int]) -> None:
+def test_the_stability_index_matches_its_definition(old: dict[str, int], new: dict[str, int]) -> None:
     profiles = [
         SampleProfile(
             name="t",
             file_name="t",
             format="csv",
             size_bytes=1,
-            row_count=sum(each.values()),
-            columns={"c": column(each)},
+            row_count=sum(counts.values()),
+            columns={"c": column(counts)},
         )
-        for each in (old, new)
+        for counts in (old, new)
     ]
-    shares = [{name: max(each.get(name, 0) / sum(each.values()), 1e-4) for name in {*old, *new}} for each in (old, new)]
+    shares = [
+        {name: max(counts.get(name, 0) / sum(counts.values()), 1e-4) for name in {*old, *new}} for counts in (old, new)
+    ]
     expected = sum(
         (shares[1][name] - shares[0][name]) * math.log(shares[1][name] / shares[0][name]) for name in shares[0]
     )
-    found = [each.psi for each in compare_profiles(*profiles).drifts if each.psi is not None]
-    assert found == ([pytest.approx(expected, abs=1e-4)] if expected >= 0.1 else []) or abs(expected - 0.1) < 1e-9
+    psi = [drift.psi for drift in compare_profiles(*profiles).drifts if drift.psi is not None]
+    assert psi == ([pytest.approx(expected, abs=1e-4)] if expected >= 0.1 else []) or abs(expected - 0.1) < 1e-9

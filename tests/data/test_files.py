@@ -16,7 +16,7 @@ from flyteplugins_codegen.data.files import describe_sample, frame_to_file, is_d
 from flyteplugins_codegen.errors import SampleError
 
 
-def test_a_sample_is_told_by_its_content(tmp_path: Path) -> None:
+def test_a_sample_is_described_by_its_content(tmp_path: Path) -> None:
     data = b"a,b\n1,2\n" * 300_000
     (tmp_path / "one.csv").write_bytes(data)
     sample = describe_sample("one", tmp_path / "one.csv")
@@ -24,25 +24,25 @@ def test_a_sample_is_told_by_its_content(tmp_path: Path) -> None:
     assert sample.digest == hashlib.sha256(data).hexdigest()
 
 
-def test_a_missing_sample_names_itself_its_path_and_where_it_was_looked_for(tmp_path: Path) -> None:
+def test_the_error_for_a_missing_sample_names_it_its_path_and_the_current_folder(tmp_path: Path) -> None:
     with pytest.raises(
         SampleError, match=r"sample 'sales': there is no file .*/no\.csv; check the path \(relative to /"
     ):
         describe_sample("sales", tmp_path / "no.csv")
 
 
-def test_a_folder_is_no_sample(tmp_path: Path) -> None:
+def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SampleError, match=r"sample 'sales': .* is a folder; pass one file"):
         describe_sample("sales", tmp_path)
 
 
-def test_an_empty_file_is_no_sample(tmp_path: Path) -> None:
+def test_an_empty_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.csv").touch()
     with pytest.raises(SampleError, match=r"empty\.csv is empty \(0 bytes\); pass a file that holds some data"):
         describe_sample("sales", tmp_path / "empty.csv")
 
 
-def test_a_pipe_is_refused_rather_than_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(SampleError, match="is no regular file"):
         describe_sample("sales", tmp_path / "pipe.csv")
@@ -80,13 +80,13 @@ def test_equal_frames_share_a_file_and_others_do_not(tmp_path: Path) -> None:
         ([1], "list is no pandas DataFrame"),
     ],
 )
-def test_what_csv_cannot_hold_is_refused(frame: object, fault: str, tmp_path: Path) -> None:
+def test_a_frame_that_csv_cannot_hold_is_refused(frame: object, fault: str, tmp_path: Path) -> None:
     with pytest.raises(SampleError, match=f"sample 'sales': .*{fault}"):
         frame_to_file("sales", frame, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_subclass_of_a_frame_is_a_frame_and_a_namesake_is_not() -> None:
+def test_a_subclass_of_a_frame_is_a_frame_and_a_class_of_the_same_name_is_not() -> None:
     class Special(pd.DataFrame):
         pass
 
@@ -112,6 +112,6 @@ def test_an_index_that_would_be_lost_is_refused(index: Any, tmp_path: Path) -> N
         frame_to_file("sales", frame, tmp_path)
 
 
-def test_the_index_that_a_filter_leaves_says_nothing_and_is_left_out(tmp_path: Path) -> None:
+def test_an_index_of_integers_is_left_out(tmp_path: Path) -> None:
     frame = pd.DataFrame({"v": [1, 2, 3]})
     assert frame_to_file("sales", frame[frame["v"] > 1], tmp_path).read_text() == "v\n2\n3\n"

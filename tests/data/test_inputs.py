@@ -1,4 +1,4 @@
-"""What may be passed as a sample: files packed and not, folders of parts, frames, workbooks, Flyte's own types."""
+"""The values that may be passed as a sample: files, compressed or not, folders, frames, workbooks, Flyte's types."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def zstandard(data: bytes) -> bytes:
 
 @pytest.mark.parametrize(("pack", "ending", "kind"), [(gzip.compress, ".gz", "gzip"), (bz2.compress, ".bz2", "bz2")])
 @pytest.mark.parametrize(("file_name", "content"), [("a.csv", CSV), ("a.jsonl", JSONL)])
-def test_packed_files_are_read_as_what_they_hold(
+def test_compressed_files_are_decompressed_and_read(
     pack: Callable[[bytes], bytes], ending: str, kind: str, file_name: str, content: bytes, tmp_path: Path
 ) -> None:
     (tmp_path / (file_name + ending)).write_bytes(pack(content))
@@ -91,18 +91,18 @@ def test_frames_are_read_in_place(kind: str) -> None:
     assert profile.format == "arrow"
 
 
-def test_a_stored_data_set_is_read_from_where_it_is(tmp_path: Path) -> None:
+def test_a_stored_dataset_is_read_from_its_uri(tmp_path: Path) -> None:
     pq.write_table(TABLE, tmp_path / "00000")
     check_is_the_table(profile_sample(StructuredDataset(uri=str(tmp_path), file_format="parquet"), "s"))
 
 
-def test_a_data_set_that_is_not_there_is_a_fault_of_the_sample(tmp_path: Path) -> None:
+def test_a_missing_dataset_is_a_sample_error(tmp_path: Path) -> None:
     with pytest.raises(SampleError, match=r"sample 's': the StructuredDataset at '.*/none' cannot be read .*address"):
         profile_sample(StructuredDataset(uri=str(tmp_path / "none")), "s")
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_frames_are_written_as_the_csv_that_they_read_as(kind: str, tmp_path: Path) -> None:
+def test_frames_written_as_csv_read_back_unchanged(kind: str, tmp_path: Path) -> None:
     path = frame_file(FRAMES[kind], "s", tmp_path)
     check_is_the_table(profile_sample(path, "s"))
     assert frame_file(FRAMES[kind], "s", tmp_path) == path
@@ -158,14 +158,14 @@ def folder_of(folder: Path, files: dict[str, bytes]) -> Path:
     return folder
 
 
-def test_parts_are_one_table_of_the_types_that_fit_all(tmp_path: Path) -> None:
+def test_files_of_a_folder_are_one_table_with_common_types(tmp_path: Path) -> None:
     parts = {"1.csv": b"n,t\n1,x\n", "year/2.csv": b"n,t\n2.5,y\n3,\n", "_SUCCESS": b"", ".hidden": b"no"}
     profile = profile_sample(folder_of(tmp_path, parts), "s")
     assert (profile.row_count, profile.part_count, profile.format) == (3, 2, "csv")
     assert (profile.columns["n"].arrow_type, profile.columns["n"].maximum) == ("double", 3.0)
 
 
-def test_parts_of_json_and_parquet_are_one_table_too(tmp_path: Path) -> None:
+def test_json_and_parquet_files_of_a_folder_are_one_table(tmp_path: Path) -> None:
     lines = JSONL.splitlines(keepends=True)
     check_is_the_table(
         profile_sample(folder_of(tmp_path / "j", {"1.jsonl": lines[0], "2.jsonl": b"".join(lines[1:])}), "s")
@@ -191,12 +191,12 @@ def test_parts_of_json_and_parquet_are_one_table_too(tmp_path: Path) -> None:
         ({"_SUCCESS": b"", "1.csv": b""}, "holds no file with content"),
     ],
 )
-def test_a_folder_that_is_no_table_is_refused(files: dict[str, bytes], fault: str, tmp_path: Path) -> None:
+def test_a_folder_without_one_table_is_refused(files: dict[str, bytes], fault: str, tmp_path: Path) -> None:
     with pytest.raises(SampleError, match=f"sample 's': .*{fault}"):
         profile_sample(folder_of(tmp_path, files), "s")
 
 
-def test_parts_of_other_types_are_refused_by_name(tmp_path: Path) -> None:
+def test_the_error_for_a_file_of_other_types_names_it(tmp_path: Path) -> None:
     pq.write_table(pa.table({"a": [1]}), tmp_path / "1.parquet")
     pq.write_table(pa.table({"a": ["x"]}), tmp_path / "2.parquet")
     with pytest.raises(SampleError, match=r"2\.parquet has 'a' as string, which does not fit the types of 1\.parquet"):
@@ -219,17 +219,17 @@ def workbook(folder: Path) -> Path:
     return folder / "a.xlsx"
 
 
-def test_a_workbook_is_read_and_what_it_hides_is_noted(tmp_path: Path) -> None:
+def test_a_workbook_is_read_and_formulas_and_other_sheets_are_noted(tmp_path: Path) -> None:
     profile = profile_sample(workbook(tmp_path), "s")
     assert (profile.format, profile.row_count) == ("excel", 4)
     when, amount, twice, note = profile.columns.values()
     assert (when.arrow_type, when.minimum) == ("timestamp[us]", "2024-01-01T00:00:00")
     assert (amount.arrow_type, amount.maximum) == ("int64", 4)
     assert (twice.null_count, note.null_count) == (4, 2)
-    told = " ".join(profile.notes)
-    assert "4 formulas" in told
-    assert "1 merged ranges" in told
-    assert "sheet 'Sheet' is told here; the workbook has 2 sheets" in told
+    notes = " ".join(profile.notes)
+    assert "4 formulas" in notes
+    assert "1 merged ranges" in notes
+    assert "sheet 'Sheet' is told here; the workbook has 2 sheets" in notes
 
 
 def test_a_broken_workbook_is_refused(tmp_path: Path) -> None:

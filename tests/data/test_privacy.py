@@ -1,4 +1,4 @@
-"""Masking: what is found, fakes of the same form, always the same ones, and nothing planted that stays."""
+"""Masking: which values are found, the form of fakes, equal fakes for equal values, and no planted value remains."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_personal_value_is_found_alone_and_in_a_text_and_its_fake_has_its_form
         assert form(fake) == form(value)
 
 
-def test_fakes_of_numbers_with_checksums_have_right_ones() -> None:
+def test_fakes_have_valid_checksums() -> None:
     assert all(is_iban(FAKES.of(value, "iban")) for value in PERSONAL["iban"])
     assert all(is_card_number(FAKES.of(value, "card")) for value in PERSONAL["card"])
 
@@ -84,7 +84,7 @@ def test_a_phone_number_among_other_numbers_is_found() -> None:
     assert "555-0187" not in masked.text
 
 
-def test_a_password_in_an_address_goes_and_the_address_stays() -> None:
+def test_a_password_in_a_url_is_replaced_and_the_url_stays() -> None:
     masked = masker("rows").text("postgres://shop:hunter22@db.example/orders")
     assert "hunter22" not in masked.text
     assert re.fullmatch(r"postgres://shop:\w+@db\.example/orders", masked.text)
@@ -113,7 +113,7 @@ def test_ordinary_text_is_left_alone(text: str) -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_masked_without_fault_and_secrets_are_among_what_is_personal(text: str) -> None:
+def test_any_text_can_be_masked_and_secrets_are_a_subset_of_personal_values(text: str) -> None:
     masked = masker().text(text)
     assert masked == masker().text(text)
     if not masked.replaced:
@@ -132,7 +132,7 @@ JOINTS = st.sampled_from([" and ", ", ", "\n", '"', "<", "|", "; ", " -> "])
 
 
 @given(st.lists(VALUES, min_size=1, max_size=6), JOINTS)
-def test_no_planted_value_stays_and_equal_values_have_equal_fakes(values: list[str], joint: str) -> None:
+def test_planted_values_are_replaced_and_equal_values_have_equal_fakes(values: list[str], joint: str) -> None:
     whole = masker().text(joint.join(["start", *values, *values, "end"]))
     assert not [value for value in values if value in whole.text]
     parts = whole.text.split(joint)
@@ -141,7 +141,7 @@ def test_no_planted_value_stays_and_equal_values_have_equal_fakes(values: list[s
 
 
 @given(st.text(min_size=1, max_size=40))
-def test_the_fake_of_any_text_is_another_one_of_the_same_form(value: str) -> None:
+def test_a_fake_is_a_different_text_of_the_same_form(value: str) -> None:
     fake = FAKES.of(value, "private")
     assert fake == FAKES.of(value, "private")
     assert (fake != value) == any(character.isalpha() or character.isdecimal() for character in value)
@@ -213,7 +213,7 @@ PLANTED = ["ada.planted@firma.de", "49309018202", "4111111111111111", "+49 30 90
 PRIVATE = ["Ada Planted", "98431"]
 
 
-def test_a_masked_profile_holds_no_personal_value_and_says_what_was_replaced() -> None:
+def test_a_masked_profile_has_no_personal_value_and_reports_the_replacements() -> None:
     masked, report = mask_profile(profile(), masker("masked", "name", "staff.salary"))
     text = masked.model_dump_json()
     assert not [value for value in PLANTED + PRIVATE if value in text]
@@ -243,13 +243,13 @@ def test_a_first_row_that_is_taken_for_the_header_is_masked_too() -> None:
     assert masked.text_excerpt == f"{name}\nBonn"
 
 
-def test_a_value_has_one_fake_wherever_it_stands() -> None:
+def test_a_value_has_the_same_fake_everywhere() -> None:
     masked, _ = mask_profile(profile(), masker())
     column = masked.columns["email"]
     assert column.minimum == column.top_values[0][0] == masked.sample_rows[0]["email"] == masked.sample_rows[1]["email"]
 
 
-def test_rows_are_sent_as_they_are_but_for_secrets() -> None:
+def test_the_mode_rows_replaces_only_secrets() -> None:
     given_profile = profile()
     given_profile = given_profile.model_copy(
         update={"sample_rows": ({"email": "ada.planted@firma.de", "note": KEYS["a cloud's"], "password": "hunter22"},)}
@@ -294,13 +294,13 @@ def test_a_failure_quotes_no_private_value_and_has_the_fakes_of_the_profile() ->
 
 
 @pytest.mark.parametrize("quote", [repr, json.dumps, str])
-def test_a_private_value_at_the_beginning_of_a_line_is_found_however_the_lines_are_quoted(quote) -> None:
+def test_a_private_value_at_the_beginning_of_a_line_is_found_in_every_quoted_form(quote) -> None:
     hides = masker("masked", "name", "salary", "email")
     masked = mask_failure(quote("head\nAda Planted\t98431\x1fAda"), cells(), hides)
     assert not [value for value in ("Ada", "Planted", "98431") if value in masked]
 
 
-def test_a_failure_by_profile_quotes_only_what_is_common() -> None:
+def test_in_the_mode_profile_a_failure_quotes_only_common_values() -> None:
     rare = mask_failure(FAILURE, cells(), masker("profile", min_rows=4))
     assert not [value for value in [*PLANTED, *PRIVATE, "Bonn"] if value in rare]
     assert "in line 12" in rare
@@ -317,9 +317,9 @@ def test_a_part_of_a_private_name_and_its_quoted_form_are_found() -> None:
 
 @pytest.mark.parametrize("value", ["1961-03-17", "17.03.1961", "03/17/1961 08:15", " 1961/3/17"])
 @pytest.mark.parametrize("read", [dt.date(1961, 3, 17), dt.datetime(1961, 3, 17, 8, 15)])  # noqa: DTZ001 - as read
-def test_a_private_date_is_found_as_it_was_read(value, read) -> None:
-    told = f"born = {read!r}, {read} in line 17"
-    masked = mask_failure(told, [Cells("s", "born", [value])], masker("masked", "born"))
+def test_a_private_date_is_found_in_its_parsed_form(value, read) -> None:
+    text = f"born = {read!r}, {read} in line 17"
+    masked = mask_failure(text, [Cells("s", "born", [value])], masker("masked", "born"))
     assert "1961" not in masked
     assert "in line 17" in masked
 
@@ -334,7 +334,7 @@ def test_no_private_cell_stays_in_any_failure(values: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("hides", "told"),
+    ("hides", "expected"),
     [
         (masker(), ("1983-02-01", "1990-12-31")),
         (masker("rows"), ("1983-02-01", "1990-12-31")),
@@ -343,10 +343,10 @@ def test_no_private_cell_stays_in_any_failure(values: list[str]) -> None:
     ],
     ids=["masked", "rows", "named by the user", "profile"],
 )
-def test_the_range_of_dates_written_as_text_is_told_where_its_values_may_be(
-    hides: Masker, told: tuple[str, str] | None
+def test_the_range_of_dates_written_as_text_is_kept_if_its_values_may_be_shown(
+    hides: Masker, expected: tuple[str, str] | None
 ) -> None:
     sample = profile_sample(pa.table({"born": ["01.02.1983", "31.12.1990"]}), "staff")
     text = mask_profile(sample, hides)[0].columns["born"].text
     assert text is not None
-    assert text.date_range == told
+    assert text.date_range == expected

@@ -1,4 +1,4 @@
-"""The statistics of a profile, held against pandas; the rows that it shows; its bounds."""
+"""The statistics of a profile, compared with pandas; its sample rows; its limits of time and memory."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_against_pandas(column: ColumnProfile, series: pd.Series) -> None:
         assert column.mean == pytest.approx(valid.mean(), rel=1e-12, abs=1e-12)
 
 
-def test_the_weather_is_told_as_pandas_tells_it() -> None:
+def test_the_profile_of_the_weather_matches_pandas() -> None:
     profile, frame = profile_sample(WEATHER, "weather"), pd.read_csv(WEATHER)
     assert (profile.row_count, profile.size_bytes) == (1461, WEATHER.stat().st_size)
     assert list(profile.columns) == list(frame.columns)
@@ -76,7 +76,7 @@ tables = st.integers(1, 40).flatmap(
 
 @given(tables)
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_table_is_told_as_pandas_tells_it(tmp_path: Path, table: dict[str, list[object]]) -> None:
+def test_the_profile_of_any_table_matches_pandas(tmp_path: Path, table: dict[str, list[object]]) -> None:
     pd.DataFrame(table).to_csv(tmp_path / "t.csv", index=False)
     frame = pd.read_csv(tmp_path / "t.csv")
     profile = profile_sample(tmp_path / "t.csv", "t")
@@ -170,7 +170,7 @@ def varied(folder: Path) -> Path:
     return folder / "v.csv"
 
 
-def test_the_rows_shown_vary(tmp_path: Path) -> None:
+def test_the_sample_rows_vary(tmp_path: Path) -> None:
     rows = profile_sample(varied(tmp_path), "v").sample_rows
     shown = [(row["n"], row["c"], row["d"]) for row in rows]
     usual = (50, "usual", "2020-06-01")

@@ -104,7 +104,7 @@ def test_feather_as_pandas_writes_it_is_read(tmp_path: Path) -> None:
         ("a.jsonl", b"\x89PNG\r\n\x1a\n", ".jsonl", "Portable Network Graphics"),
     ],
 )
-def test_a_name_that_claims_something_else_is_refused(
+def test_a_file_whose_content_contradicts_its_extension_is_refused(
     file_name: str, content: bytes, claimed: str, found: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SampleError) as caught:
@@ -140,7 +140,7 @@ def test_a_file_that_was_cut_off_is_refused(kind: str, tmp_path: Path) -> None:
         ("a.jsonl", '{"a": 1}\n{"a": \n', "is no JSON Lines: line 2 is no JSON"),
     ],
 )
-def test_what_cannot_be_read_names_the_fault_and_its_place(
+def test_the_error_for_an_unreadable_file_names_the_fault_and_its_position(
     file_name: str, content: str, fault: str, tmp_path: Path
 ) -> None:
     with pytest.raises(SampleError, match=f"sample 'sample': .*{fault}.*; (repair|pass)"):
@@ -153,7 +153,7 @@ def test_a_header_without_rows_is_noted(content: str, tmp_path: Path) -> None:
     assert (list(types_of(profile)), profile.row_count, profile.notes) == (["a", "b"], 0, ("a header and no rows",))
 
 
-def test_a_few_ragged_rows_are_left_out_counted_and_placed(tmp_path: Path) -> None:
+def test_a_few_ragged_rows_are_skipped_counted_and_located(tmp_path: Path) -> None:
     rows = ["a,b", *(f"{number},{number}" for number in range(50)), "1,2,3", "5", "7,8"]
     profile = profile_of(tmp_path, "a.csv", "\n".join(rows) + "\n")
     assert (profile.row_count, profile.skipped_row_count) == (51, 2)
@@ -173,7 +173,7 @@ def test_a_byte_of_another_encoding_far_down_is_found(tmp_path: Path) -> None:
     assert profile.columns["name"].top_values == (("plain", 500_000), ("José", 1))
 
 
-def test_columns_are_called_what_pandas_calls_them(tmp_path: Path) -> None:
+def test_columns_have_the_names_that_pandas_gives_them(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('a,a.1,a,,"x, y",a\n1,2,3,4,5,6\n')
     profile = profile_sample(path, "sample")
@@ -186,7 +186,7 @@ def test_a_file_without_a_header_is_noted(content: str, tmp_path: Path) -> None:
     assert "looks like data" in profile_of(tmp_path, "a.csv", content).notes[0]
 
 
-def test_years_and_days_are_names_of_columns(tmp_path: Path) -> None:
+def test_years_and_days_are_valid_column_names(tmp_path: Path) -> None:
     assert profile_of(tmp_path, "a.csv", "land,2023,2024-01-01,v1.5\nx,1,2,3\n").notes == ()
 
 
@@ -216,7 +216,7 @@ def test_hexadecimal_numbers_stay_text_as_in_pandas(tmp_path: Path) -> None:
     assert types_of(profile_of(tmp_path, "a.csv", "a,b\n0x1F,1\n0x2,2\n")) == {"a": "string", "b": "int64"}
 
 
-def test_json_of_mixed_and_nested_values_is_named_for_what_it_is(tmp_path: Path) -> None:
+def test_json_columns_of_mixed_and_nested_values_have_types_that_say_so(tmp_path: Path) -> None:
     records = [{"m": 1, "l": [1, 2], "o": {"a": 1}, "f": 1}, {"m": "x", "l": None, "f": 2.5, "late": True}]
     profile = profile_of(tmp_path, "a.json", json.dumps(records))
     assert types_of(profile) == {"m": "mixed", "l": "list", "o": "object", "f": "double", "late": "bool"}
@@ -232,13 +232,13 @@ def test_a_long_json_array_is_read_piece_by_piece(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ['{"a": {"b": [1]}}', "[1, 2]", "[]", '[{"a": 1}, 2]'])
-def test_json_that_is_no_table_is_shown_as_it_begins(content: str, tmp_path: Path) -> None:
+def test_json_that_is_not_a_table_has_an_excerpt(content: str, tmp_path: Path) -> None:
     profile = profile_of(tmp_path, "a.json", content)
     assert (profile.columns, profile.text_excerpt) == ({}, content)
     assert profile.notes == ("a JSON document, no list of records",)
 
 
-def test_text_is_counted_in_lines_and_shown_as_it_begins(tmp_path: Path) -> None:
+def test_text_has_a_line_count_and_an_excerpt(tmp_path: Path) -> None:
     profile = profile_of(tmp_path, "a.log", "started\n" * 1000)
     assert (profile.format, profile.row_count, profile.columns) == ("text", 1000, {})
     assert profile.text_excerpt is not None
@@ -247,7 +247,7 @@ def test_text_is_counted_in_lines_and_shown_as_it_begins(tmp_path: Path) -> None
     assert len(profile.text_excerpt) < 1600
 
 
-def test_prose_with_commas_is_no_table(tmp_path: Path) -> None:
+def test_prose_with_commas_is_not_a_table(tmp_path: Path) -> None:
     assert profile_of(tmp_path, "a.txt", "Dear all, hello\nSee you, soon\n").format == "text"
 
 
@@ -259,7 +259,9 @@ def test_prose_with_commas_is_no_table(tmp_path: Path) -> None:
         ("a.bin", "binary data", b"\x00\x01"),
     ],
 )
-def test_other_files_are_told_by_their_first_bytes(file_name: str, kind: str, start: bytes, tmp_path: Path) -> None:
+def test_other_files_are_identified_by_their_first_bytes(
+    file_name: str, kind: str, start: bytes, tmp_path: Path
+) -> None:
     profile = profile_of(tmp_path, file_name, start)
     assert (profile.format, profile.row_count) == ("binary", None)
     assert profile.notes == (f"its content is {kind}; its first bytes, in hexadecimal: {start.hex(' ')}",)

@@ -1,4 +1,4 @@
-"""Schemas: real pandera checks the very files, read by real pandas, that they were inferred from."""
+"""Schemas: pandera validates the files that they were inferred from, as pandas reads them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.cs
 
 
 def assert_holds(path: Path) -> None:
-    """The file satisfies its own schema as it is checked before a run."""
+    """Check that the file satisfies its own schema, as it is validated before a run."""
     table = infer_schema(profile_sample(path, "sample"))
     assert table is not None
     assert check_table(path, table.for_validator()) == []
@@ -40,7 +40,7 @@ def source_of(path: Path) -> str:
 
 
 def schema_of(path: Path) -> Any:
-    """The schema object that the emitted source defines."""
+    """Return the schema object that the rendered source defines."""
     source = source_of(path)
     namespace: dict[str, Any] = {}
     exec(compile(source, "schema.py", "exec"), namespace)  # noqa: S102  running the emitted source is the test
@@ -71,7 +71,7 @@ def test_a_schema_refuses_what_the_sample_rules_out() -> None:
     schema.validate(frame.assign(another=1))
 
 
-def test_the_emitted_source_is_a_module_of_its_own(tmp_path: Path) -> None:
+def test_the_rendered_source_is_a_complete_module(tmp_path: Path) -> None:
     source = source_of(WEATHER)
     assert source.startswith("import pandera.pandas as pa\n\nschema = pa.DataFrameSchema(\n")
     (tmp_path / "schema.py").write_text(source)
@@ -120,7 +120,7 @@ def test_any_csv_satisfies_its_own_schema(tmp_path: Path, data: st.DataObject) -
     assert_holds(path)
 
 
-def test_columns_of_the_same_name_and_of_none_are_called_as_pandas_calls_them(tmp_path: Path) -> None:
+def test_repeated_and_missing_column_names_are_those_of_pandas(tmp_path: Path) -> None:
     path = saved(tmp_path, "a,a,,a.1\n1,x,2.5,true\n2,y,3.5,false\n")
     schema = schema_of(path)
     assert list(schema.columns) == list(pd.read_csv(path).columns)
@@ -186,7 +186,7 @@ def test_json_satisfies_its_schema_however_pandas_reads_it(lines: bool, tmp_path
     assert str(schema.columns["id"].dtype) == "int64"
 
 
-def test_a_header_alone_says_only_the_names(tmp_path: Path) -> None:
+def test_a_header_without_rows_gives_only_the_names(tmp_path: Path) -> None:
     path = saved(tmp_path, "id,name\n")
     schema = schema_of(path)
     schema.validate(pd.read_csv(path))
@@ -203,7 +203,7 @@ def test_ragged_rows_and_samples_without_columns_have_no_schema(tmp_path: Path) 
     "name",
     ['"); import os  #', "'''", '"""', "\\", "a\\'b", "\r", "\u2028", "\u202e", "{0}", "%s", "\ud7ff", "x" * 300],
 )
-def test_a_hostile_column_name_is_nothing_but_a_name(name: str, tmp_path: Path) -> None:
+def test_a_hostile_column_name_is_only_a_name(name: str, tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({name: [1]}).to_parquet(path)
     source = source_of(path)
@@ -232,7 +232,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("form", TABLES)
-def test_every_form_of_a_table_holds_to_its_own_schema(form: str, tmp_path: Path) -> None:
+def test_every_form_of_a_table_satisfies_its_own_schema(form: str, tmp_path: Path) -> None:
     path = tmp_path / ("t.csv.gz" if form == "gzip" else "t.csv")
     path.write_bytes(TABLES[form])
     table = infer_schema(profile_sample(path, "sample"))

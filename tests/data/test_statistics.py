@@ -1,4 +1,4 @@
-"""Every statistic of a profile against a plain pandas computation, on random tables, both ways of reading them."""
+"""Every statistic of a profile, compared with pandas on random tables, in memory and as a stream."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def profiled(table: pa.Table, way: str) -> SampleProfile:
 
 
 def numbers_of(array: pa.ChunkedArray) -> pd.Series:
-    """The column as pandas has it, dates and times as the numbers that they are stored as."""
+    """Return the column as a pandas series; dates and times as the integers that they are stored as."""
     kind = array.type
     if pa.types.is_date32(kind):
         array = array.cast(pa.int32())
@@ -76,65 +76,65 @@ def known(value: Any) -> Any:
     return None if math.isnan(value) else value + 0.0
 
 
-def check_counts(found: ColumnProfile, valid: pd.Series, height: int) -> None:
-    assert found.null_count == height - len(valid)
-    assert found.distinct_count == valid.nunique()
-    assert found.is_unique == (len(valid) == height and valid.is_unique) or "distinct_count" in found.approximate
-    assert found.is_constant == (len(valid) == height and len(set(valid)) == 1)
-    if found.top_values:
-        counts = sorted(valid.value_counts(), reverse=True)[: len(found.top_values)]
-        assert [count for _, count in found.top_values] == counts
+def check_counts(column: ColumnProfile, valid: pd.Series, height: int) -> None:
+    assert column.null_count == height - len(valid)
+    assert column.distinct_count == valid.nunique()
+    assert column.is_unique == (len(valid) == height and valid.is_unique) or "distinct_count" in column.approximate
+    assert column.is_constant == (len(valid) == height and len(set(valid)) == 1)
+    if column.top_values:
+        counts = sorted(valid.value_counts(), reverse=True)[: len(column.top_values)]
+        assert [count for _, count in column.top_values] == counts
 
 
-def check_numbers(found: ColumnProfile, valid: pd.Series) -> None:
+def check_numbers(column: ColumnProfile, valid: pd.Series) -> None:
     plain = valid.astype(float)
-    assert found.minimum == pytest.approx(valid.min())
-    assert found.maximum == pytest.approx(valid.max())
-    assert found.mean == pytest.approx(plain.mean(), rel=1e-9, abs=1e-6)
+    assert column.minimum == pytest.approx(valid.min())
+    assert column.maximum == pytest.approx(valid.max())
+    assert column.mean == pytest.approx(plain.mean(), rel=1e-9, abs=1e-6)
     if len(plain) > 1:
-        assert found.deviation == pytest.approx(plain.std(), rel=1e-6, abs=1e-5)
+        assert column.deviation == pytest.approx(plain.std(), rel=1e-6, abs=1e-5)
     else:
-        assert found.deviation is None
+        assert column.deviation is None
     quartiles = np.quantile(plain, QUARTERS)
-    assert found.quartiles == pytest.approx(tuple(quartiles), rel=1e-9, abs=1e-6)
+    assert column.quartiles == pytest.approx(tuple(quartiles), rel=1e-9, abs=1e-6)
     reach = 3 * (quartiles[2] - quartiles[0])
     if reach:
         outside = (plain < quartiles[0] - reach) | (plain > quartiles[2] + reach)
-        assert found.outlier_count == outside.sum()
+        assert column.outlier_count == outside.sum()
 
 
-def check_texts(found: ColumnProfile, valid: pd.Series) -> None:
-    assert found.text is not None
+def check_texts(column: ColumnProfile, valid: pd.Series) -> None:
+    assert column.text is not None
     lengths = valid.str.len()
-    assert (found.text.shortest, found.text.longest) == (lengths.min(), lengths.max())
-    assert found.text.mean_length == pytest.approx(lengths.mean())
-    assert found.text.empty_count == (valid.str.strip() == "").sum()
-    assert found.text.padded_count == (valid.str.strip() != valid).sum()
-    kinds = dict(found.text.kinds)
+    assert (column.text.shortest, column.text.longest) == (lengths.min(), lengths.max())
+    assert column.text.mean_length == pytest.approx(lengths.mean())
+    assert column.text.empty_count == (valid.str.strip() == "").sum()
+    assert column.text.padded_count == (valid.str.strip() != valid).sum()
+    kinds = dict(column.text.kinds)
     stripped = valid.str.strip()
     assert kinds.get("whole number", 0) == stripped.str.fullmatch(r"[+-]?[0-9]+").sum()
     assert kinds.get("true or false", 0) == stripped.str.lower().isin(["true", "false", "yes", "no"]).sum()
-    assert sum(kinds.values()) == len(valid) - found.text.empty_count
-    assert (found.minimum, found.maximum) == (min(valid, key=str.encode), max(valid, key=str.encode))
+    assert sum(kinds.values()) == len(valid) - column.text.empty_count
+    assert (column.minimum, column.maximum) == (min(valid, key=str.encode), max(valid, key=str.encode))
 
 
 @pytest.mark.parametrize("way", WAYS)
 @given(table=tables())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_table_is_told_as_pandas_tells_it(way: str, table: pa.Table) -> None:
+def test_the_profile_of_any_table_matches_pandas(way: str, table: pa.Table) -> None:
     profile = profiled(table, way)
     assert profile.row_count == table.num_rows
-    for name, found in profile.columns.items():
+    for name, column in profile.columns.items():
         kind = table.schema.field(name).type
         valid = numbers_of(table[name])
-        if way == "in memory" or "distinct_count" not in found.approximate:
-            check_counts(found, valid, table.num_rows)
+        if way == "in memory" or "distinct_count" not in column.approximate:
+            check_counts(column, valid, table.num_rows)
         if valid.empty:
-            assert (found.minimum, found.maximum, found.mean, found.text) == (None, None, None, None)
+            assert (column.minimum, column.maximum, column.mean, column.text) == (None, None, None, None)
         elif pa.types.is_integer(kind) or pa.types.is_floating(kind):
-            check_numbers(found, valid)
+            check_numbers(column, valid)
         elif pa.types.is_string(kind):
-            check_texts(found, valid)
+            check_texts(column, valid)
 
 
 @given(table=tables())
@@ -152,7 +152,7 @@ def test_rows_and_keys_are_compared_as_pandas_compares_them(table: pa.Table) -> 
 
 @given(table=tables())
 @settings(max_examples=40, deadline=None)
-def test_both_ways_tell_the_same_where_they_are_exact(table: pa.Table) -> None:
+def test_both_ways_agree_where_they_are_exact(table: pa.Table) -> None:
     whole, streamed = profiled(table, "in memory"), profiled(table, "in a stream")
     assert whole.sample_rows == streamed.sample_rows
     for name, column in whole.columns.items():
@@ -174,7 +174,7 @@ def large(seed: int = 5, height: int = 200_000) -> pd.DataFrame:
     )
 
 
-def test_estimates_of_a_stream_are_near_and_named() -> None:
+def test_estimates_of_a_stream_are_close_and_marked() -> None:
     frame = large()
     profile = profiled(pa.Table.from_pandas(frame, preserve_index=False), "in a stream")
     number, category, key, day = profile.columns.values()
@@ -197,20 +197,20 @@ def test_repeated_rows_of_a_stream_are_estimated() -> None:
     assert "duplicate_row_count" in profile.approximate
 
 
-def test_a_stream_is_told_the_same_at_every_run(tmp_path: Path) -> None:
+def test_the_profile_of_a_stream_is_the_same_at_every_run(tmp_path: Path) -> None:
     table = pa.Table.from_pandas(large(height=60_000), preserve_index=False)
     first = profiled(table, "in a stream")
     assert all(profiled(table, "in a stream") == first for _ in range(3))
 
 
-def test_wide_tables_stream_by_in_parts() -> None:
+def test_wide_tables_are_streamed_in_parts() -> None:
     table = pa.table({f"c{number}": pa.array(range(number, number + 50)) for number in range(600)})
     profile = profiled(table, "in a stream")
     assert [column.minimum for column in profile.columns.values()] == list(range(600))
     assert [column.mean for column in profile.columns.values()] == [number + 24.5 for number in range(600)]
 
 
-def test_numbers_too_large_to_average_are_told_by_their_extremes() -> None:
+def test_numbers_too_large_to_average_have_only_extremes() -> None:
     for way in WAYS:
         column = profiled(pa.table({"v": [1e308, -1e308, float("inf")]}), way).columns["v"]
         assert (column.minimum, column.maximum, column.mean, column.deviation) == (-1e308, "inf", None, None)

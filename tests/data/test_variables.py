@@ -1,4 +1,4 @@
-"""What variables held at a failure, as a model may hear it where personal values are masked."""
+"""The values of variables at a failure, as a model may see them when personal values are masked."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ VALUES = [
 ]
 
 
-def told(**values: object) -> str:
-    """As a script that is called so tells of itself."""
+def failure_variables(**values: object) -> str:
+    """Return the variables of a script that fails when it is called with these values."""
     code = compile(f"def main({', '.join(values)}):\n    raise ValueError\n", "solution.py", "exec")
     scope: dict[str, Any] = {}
     exec(code, scope)  # noqa: S102 - the frame of a solution, made here
@@ -54,17 +54,19 @@ def told(**values: object) -> str:
 
 
 @pytest.mark.parametrize(("value", "shown"), VALUES, ids=[str(shown) for _, shown in VALUES])
-def test_a_text_is_told_by_its_type_and_length_unless_the_model_knows_it(value: object, shown: str) -> None:
-    assert hide_texts(told(a=1, value=value, z=2), KNOWN) == f"in main, line 2: a = 1; value = {shown}; z = 2"
+def test_a_text_is_replaced_by_its_type_and_length_unless_the_model_knows_it(value: object, shown: str) -> None:
+    assert (
+        hide_texts(failure_variables(a=1, value=value, z=2), KNOWN) == f"in main, line 2: a = 1; value = {shown}; z = 2"
+    )
 
 
-def test_an_apostrophe_in_a_table_hides_more_and_never_less() -> None:
-    hidden = hide_texts(told(table=FRAME, user="jane.doe", domain="it's corp.example"), KNOWN)
+def test_an_apostrophe_in_a_table_never_reveals_a_text() -> None:
+    hidden = hide_texts(failure_variables(table=FRAME, user="jane.doe", domain="it's corp.example"), KNOWN)
     assert not [part for part in ("jane", "doe", "Brien", "corp") if part in hidden]
 
 
 @pytest.mark.parametrize("line", ["jane.doe", "in main: user = 'jane.doe'", "in main, line 3: jane.doe", "x = 'jane"])
-def test_what_is_not_told_as_a_variable_is_left_out(line: str) -> None:
+def test_lines_that_are_not_variables_are_left_out(line: str) -> None:
     assert "jane" not in hide_texts(line, "")
 
 
@@ -72,6 +74,6 @@ LETTERS = st.text(st.characters(categories=["L"]), min_size=3, max_size=12)
 
 
 @given(values=st.dictionaries(LETTERS, st.recursive(LETTERS, st.lists), min_size=1, max_size=4))
-def test_no_text_of_whatever_nesting_is_shown(values: dict[str, object]) -> None:
-    shown = hide_texts(told(value=values), "")
+def test_texts_are_hidden_at_every_nesting_level(values: dict[str, object]) -> None:
+    shown = hide_texts(failure_variables(value=values), "")
     assert not [name for name in values if repr(name) in shown]

@@ -1,1 +1,1 @@
-"""Constraints in words, read by a small grammar of our own: what it does not know, it leaves to others."""
+"""Constraints in words, parsed by a small grammar; a constraint that it does not know is passed on to the model."""

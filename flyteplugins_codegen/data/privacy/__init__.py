@@ -1,1 +1,1 @@
-"""What a model must not see of a sample: found, replaced by fakes of the same form, and reported."""
+"""Finds sensitive values in samples, replaces them by fakes of the same form, and reports what was replaced."""

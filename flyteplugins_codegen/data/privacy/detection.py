@@ -1,4 +1,4 @@
-"""Personal values and secrets within a text, found by their form and, where they have one, their checksum.
+"""Finds personal values and secrets in a text, by their form and, if they have one, their checksum.
 
 Checksums: Luhn's (ISO/IEC 7812-1) of card numbers, ISO 7064 mod 97-10 of IBANs (ISO 13616).
 """
@@ -12,44 +12,46 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-Kind: TypeAlias = Literal["secret", "e-mail", "iban", "card", "ip address", "phone", "national id", "token", "private"]
+SensitiveKind: TypeAlias = Literal[
+    "secret", "e-mail", "iban", "card", "ip address", "phone", "national id", "token", "private"
+]
 _ENTROPY_BITS = 3.5
 _CARD_DIGITS = range(13, 20)
 _PHONE_DIGITS = range(7, 16)
 _IBAN_CHARACTERS = range(15, 35)
 
 
-class Found(NamedTuple):
-    """A value of a kind at a place of the text."""
+class SensitiveMatch(NamedTuple):
+    """The kind and position of a sensitive value in a text."""
 
     start: int
     end: int
-    kind: Kind
+    kind: SensitiveKind
 
 
-def find_personal(text: str) -> list[Found]:
-    """All that is personal or secret, in order, none within another; where two overlap the surer kind counts."""
-    return _without_overlaps(_found(text, _PERSONAL))
+def find_personal(text: str) -> list[SensitiveMatch]:
+    """Find all personal values and secrets, in order; of overlapping matches, the more certain kind is returned."""
+    return _without_overlaps(_find(text, _PERSONAL))
 
 
-def find_keys(text: str) -> list[Found]:
-    """Only what is surely a secret: a key of a known service, a password in an address."""
-    return _without_overlaps(_found(text, _KEYS))
+def find_keys(text: str) -> list[SensitiveMatch]:
+    """Find only certain secrets: keys of known services and passwords in URLs."""
+    return _without_overlaps(_find(text, _KEYS))
 
 
-def find_secrets(text: str) -> list[Found]:
-    """Those, and what looks like a key: long, and of random letters and digits."""
-    return _without_overlaps(_found(text, _SECRETS))
+def find_secrets(text: str) -> list[SensitiveMatch]:
+    """Find certain secrets, and long runs of random letters and digits, which may be keys."""
+    return _without_overlaps(_find(text, _SECRETS))
 
 
-def kind_of(text: str) -> Kind | None:
-    """The kind of which the whole text is one value."""
-    found = find_personal(text)
-    return found[0].kind if len(found) == 1 and (found[0].start, found[0].end) == (0, len(text)) else None
+def kind_of(text: str) -> SensitiveKind | None:
+    """Return the kind if the whole text is one sensitive value."""
+    matches = find_personal(text)
+    return matches[0].kind if len(matches) == 1 and matches[0][:2] == (0, len(text)) else None
 
 
-def kind_of_name(column: str) -> Kind | None:
-    """The kind of value that a column's name promises, whatever form the values have."""
+def kind_of_name(column: str) -> SensitiveKind | None:
+    """Return the kind that a column's name indicates, regardless of the form of its values."""
     words = set(re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", " ", column).casefold().split())
     joined = "".join(re.split(r"[^a-z0-9]+", column.casefold()))
     if words & {"phone", "telephone", "mobile", "tel", "fax", "cellphone"} or joined.endswith(("phone", "phonenumber")):
@@ -63,24 +65,24 @@ def kind_of_name(column: str) -> Kind | None:
     return "national id" if words & {"ssn"} or joined in {"socialsecuritynumber", "taxid", "nationalid"} else None
 
 
-_Pattern = tuple[Kind, re.Pattern[str], Callable[[str], bool]]
+_Pattern = tuple[SensitiveKind, re.Pattern[str], Callable[[str], bool]]
 
 
-def _found(text: str, patterns: tuple[_Pattern, ...]) -> Iterator[Found]:
-    for kind, pattern, is_one in patterns:
+def _find(text: str, patterns: tuple[_Pattern, ...]) -> Iterator[SensitiveMatch]:
+    for kind, pattern, is_valid in patterns:
         for match in pattern.finditer(text):
             group = 1 if pattern.groups else 0
-            value = _without_others(match[group]) if kind == "phone" else match[group]
-            if value and is_one(value):
-                yield Found(match.start(group), match.start(group) + len(value), kind)
+            value = _first_number(match[group]) if kind == "phone" else match[group]
+            if value and is_valid(value):
+                yield SensitiveMatch(match.start(group), match.start(group) + len(value), kind)
 
 
-def _without_overlaps(found: Iterator[Found]) -> list[Found]:
-    """Patterns come surest first, so that the first to take a place keeps it."""
-    kept: list[Found] = []
-    for each in found:
-        if all(each.end <= other.start or each.start >= other.end for other in kept):
-            kept.append(each)
+def _without_overlaps(matches: Iterator[SensitiveMatch]) -> list[SensitiveMatch]:
+    """Drop matches that overlap an earlier one; the most certain patterns come first."""
+    kept: list[SensitiveMatch] = []
+    for match in matches:
+        if all(match.end <= other.start or match.start >= other.end for other in kept):
+            kept.append(match)
     return sorted(kept)
 
 
@@ -93,7 +95,7 @@ def _digits(text: str) -> str:
 
 
 def is_card_number(text: str) -> bool:
-    """Luhn's checksum over 13 to 19 digits of a payment card's leading digit."""
+    """Return whether the text is a payment card number: its first digit, 13 to 19 digits, and Luhn's checksum."""
     digits = _digits(text)
     if len(digits) not in _CARD_DIGITS or digits[0] not in "23456" or len(set(digits)) == 1:
         return False
@@ -101,24 +103,24 @@ def is_card_number(text: str) -> bool:
 
 
 def luhn_sum(digits: str) -> int:
-    """The sum that is a multiple of ten for a valid number."""
-    doubled = (int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits)))
-    return sum(value - 9 if value > 9 else value for value in doubled)  # noqa: PLR2004 - the digits' sum
+    """Return Luhn's sum, a multiple of ten for a valid number."""
+    doubled = (int(digit) * (1 + position % 2) for position, digit in enumerate(reversed(digits)))
+    return sum(value - 9 if value > 9 else value for value in doubled)  # noqa: PLR2004 - the sum of both digits
 
 
 def is_iban(text: str) -> bool:
-    """An IBAN's length and checksum."""
+    """Return whether the text has the length and the checksum of an IBAN."""
     compact = text.replace(" ", "").upper()
     return len(compact) in _IBAN_CHARACTERS and iban_remainder(compact) == 1
 
 
 def iban_remainder(compact: str) -> int:
-    """The remainder by 97 of the number that an IBAN stands for: 1 for a valid one."""
+    """Return the remainder modulo 97 of the number that an IBAN encodes, 1 for a valid IBAN."""
     return int("".join(str(int(character, 36)) for character in compact[4:] + compact[:4])) % 97
 
 
-def _without_others(phone: str) -> str:
-    """The number without further ones that stand behind it: none has more than 15 digits (E.164)."""
+def _first_number(phone: str) -> str:
+    """Return the phone number without other numbers after it: a phone number has at most 15 digits (E.164)."""
     while len(_digits(phone)) >= _PHONE_DIGITS.stop and (parts := re.match(r"(.+[0-9)])[ ./-]+", phone)):
         phone = parts[1]
     return phone
@@ -137,11 +139,11 @@ def _is_ipv6(text: str) -> bool:
         ipaddress.IPv6Address(text)
     except ValueError:
         return False
-    return len(text) > 3 and any(character in "0123456789abcdefABCDEF" for character in text)  # noqa: PLR2004 - `::1` is no person
+    return len(text) > 3 and any(character in "0123456789abcdefABCDEF" for character in text)  # noqa: PLR2004 - `::1` identifies nobody
 
 
 def _is_random(text: str) -> bool:
-    """Capitals, small letters and digits, none of them much more often than others."""
+    """Return whether the text mixes upper case, lower case and digits, with high entropy."""
     if not (re.search("[a-z]", text) and re.search("[A-Z]", text) and len(re.findall("[0-9]", text)) > 1):
         return False
     counts = Counter(text)
@@ -183,7 +185,7 @@ _PERSONAL: tuple[_Pattern, ...] = (
         ),
         _always,
     ),
-    # A value cut at its end may have lost its domain.
+    # A shortened value may have lost its domain.
     ("e-mail", re.compile(r"(?<![\w.%+'-])[\w.%+'-]+@[\w-]+(?:(?:\.[\w-]+)+|(?=…|\Z))"), _always),
     ("iban", re.compile(r"\b[A-Za-z]{2}[0-9]{2}(?: ?[A-Za-z0-9]{4}){2,7}(?: ?[A-Za-z0-9]{1,3})?\b"), is_iban),
     ("card", re.compile(r"(?<![\w.])[0-9](?:[ -]?[0-9]){12,18}(?![\w])"), is_card_number),

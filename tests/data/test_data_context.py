@@ -1,4 +1,4 @@
-"""The context of a job: all samples together, what a model may see of them, and how they refer to each other."""
+"""The data context of a job: all samples, what a model may see of them, and their foreign keys."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_context_holds_a_profile_and_a_text_of_every_sample() -> None:
     assert context.text.index("## weather (seattle-weather.csv): CSV, 1461 rows") < context.text.index("## orders")
 
 
-def test_the_digest_tells_contexts_apart_and_nothing_else() -> None:
+def test_contexts_have_the_same_digest_only_if_they_are_equal() -> None:
     first = extract_data_context({"weather": WEATHER})
     assert extract_data_context({"weather": WEATHER}) == first
     assert len(first.digest) == 64
@@ -77,7 +77,7 @@ def test_texts_refer_by_their_values_alone() -> None:
     assert found == (ForeignKey(sample="visits", column="to", key_sample="countries", key_column="iso"),)
 
 
-def test_oddities_are_told_each_in_a_line() -> None:
+def test_each_unusual_property_has_a_line() -> None:
     text = extract_data_context({"orders": ORDERS}).text
     assert "|dates %d/%m/%Y, 2023-12-31 to 2024-02-01; 01/02/2024: 100, 31/12/2023: 100|" in text
     assert "Texts of several kinds: code (text 100, whole number 100)\n" in text
@@ -85,7 +85,7 @@ def test_oddities_are_told_each_in_a_line() -> None:
     assert "Columns that tell the same: ordered = code, ordered = state, ordered = same\n" in text
 
 
-def test_keys_of_two_columns_repeated_rows_and_far_values_are_told() -> None:
+def test_keys_of_two_columns_duplicate_rows_and_outliers_are_reported() -> None:
     frame = pd.DataFrame({"shop": [n // 10 for n in range(100)], "day": [n % 10 for n in range(100)]})
     frame["sales"] = [100 + n % 5 for n in range(99)] + [9999]
     assert "Key: shop + day\n" in extract_data_context({"s": frame}).text
@@ -95,20 +95,20 @@ def test_keys_of_two_columns_repeated_rows_and_far_values_are_told() -> None:
 
 
 @pytest.mark.parametrize("privacy", ["masked", "profile", Privacy(mode="masked")])
-def test_what_a_model_must_not_see_is_not_in_the_text(privacy: str | Privacy) -> None:
+def test_private_values_are_not_in_the_text(privacy: str | Privacy) -> None:
     context = extract_data_context(SAMPLES, privacy=privacy)
     assert "@firm.org" not in context.text
     assert context.samples["customers"].columns["mail"].minimum == "person0@firm.org"
 
 
-def test_what_was_replaced_is_told() -> None:
+def test_replaced_values_are_reported() -> None:
     context = extract_data_context(SAMPLES)
     assert context.masking["customers"].replaced["mail"]["e-mail"] > 0
     assert context.masking["orders"].replaced == {}
     assert "person0@firm.org" in extract_data_context(SAMPLES, privacy="rows").text
 
 
-def test_the_key_decides_about_the_fakes() -> None:
+def test_the_key_determines_the_fakes() -> None:
     texts = {extract_data_context(SAMPLES, key=bytes([number] * 32)).text for number in (1, 1, 2)}
     assert len(texts) == 2
 
@@ -119,7 +119,7 @@ def test_an_unknown_mode_is_refused() -> None:
 
 
 @pytest.mark.parametrize("max_tokens", [400, 1000, 4000])
-def test_the_text_keeps_to_its_budget_and_cuts_no_value(max_tokens: int) -> None:
+def test_the_text_fits_its_budget_and_cuts_no_value(max_tokens: int) -> None:
     wide = pd.DataFrame({f"column {n}": [f"値{n}-{row}" * 3 for row in range(40)] for n in range(300)})
     wide["gap"] = None
     text = extract_data_context({"wide": wide}, max_tokens=max_tokens).text
@@ -130,10 +130,10 @@ def test_the_text_keeps_to_its_budget_and_cuts_no_value(max_tokens: int) -> None
     assert all(re.fullmatch(r"(値\d+-\d+)\1\1", cell) for row in rows[1:] for cell in row.split(","))
 
 
-def test_the_room_exports_lazily() -> None:
+def test_the_package_imports_its_exports_lazily() -> None:
     program = (
-        "import sys, flyteplugins_codegen.data as room\n"
-        "for name in room.__all__: getattr(room, name)\n"
+        "import sys, flyteplugins_codegen.data as package\n"
+        "for name in package.__all__: getattr(package, name)\n"
         "assert not {'duckdb', 'pyarrow', 'pandas', 'numpy'} & set(sys.modules), sorted(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
