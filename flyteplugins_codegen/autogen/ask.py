@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from flyteplugins_codegen.autogen.model_config import ModelConfig, read_configs, require_text
 from flyteplugins_codegen.errors import ArgumentTypeError, BudgetSpentError, ModelError, RequestError, SettingsError
-from flyteplugins_codegen.llm.ask import Answer, ask, build_request
+from flyteplugins_codegen.llm.ask import ModelAnswer, ask, build_request
 from flyteplugins_codegen.llm.budget import Account, BudgetedModel, priced
 from flyteplugins_codegen.llm.prompts import ROLE
 from flyteplugins_codegen.llm.protocol import Model
@@ -73,7 +73,7 @@ async def ask_for(
     purpose: Purpose,
     check: Callable[[ReplyT], object] = lambda _: None,
     account: Account | None = None,
-) -> Answer[ReplyT]:
+) -> ModelAnswer[ReplyT]:
     """A valid reply of one model, with its calls priced. `check` raises ValueError for a value that cannot be used.
 
     Raises:
@@ -88,7 +88,7 @@ async def ask_for(
     except ModelError as error:
         error.calls = priced(error.calls, model.name, config.prices)
         raise
-    return Answer(answer.value, priced(answer.calls, model.name, config.prices))
+    return ModelAnswer(answer.value, priced(answer.calls, model.name, config.prices))
 
 
 async def ask_in_turn(
@@ -98,7 +98,7 @@ async def ask_in_turn(
     terms: Terms,
     purpose: Purpose,
     check: Callable[[ReplyT], object] = lambda _: None,
-) -> Answer[ReplyT]:
+) -> ModelAnswer[ReplyT]:
     """The first valid reply of the models in turn: the next is asked where one fails. `calls` are those of all.
 
     Raises ModelError, that of the last one asked, with the calls of all; BudgetSpentError at once.
@@ -108,8 +108,8 @@ async def ask_in_turn(
         outcome = await _outcome(
             ask_for(reply_type, messages, config=config, purpose=purpose, check=check, account=terms.account)
         )
-        if isinstance(outcome, Answer):
-            return Answer(outcome.value, (*failed, *outcome.calls))
+        if isinstance(outcome, ModelAnswer):
+            return ModelAnswer(outcome.value, (*failed, *outcome.calls))
         failed += outcome.calls
         outcome.calls = failed
         if config is terms.configs[-1] or isinstance(outcome, BudgetSpentError):
@@ -118,7 +118,7 @@ async def ask_in_turn(
     raise SettingsError("there is no model to ask; give at least one configuration")
 
 
-async def _outcome(asking: Awaitable[Answer[ReplyT]]) -> Answer[ReplyT] | ModelError:
+async def _outcome(asking: Awaitable[ModelAnswer[ReplyT]]) -> ModelAnswer[ReplyT] | ModelError:
     try:
         return await asking
     except ModelError as error:
@@ -126,10 +126,10 @@ async def _outcome(asking: Awaitable[Answer[ReplyT]]) -> Answer[ReplyT] | ModelE
 
 
 def _opened(config: ModelConfig, account: Account | None) -> Model:
-    def watch(model: Model) -> Model:
+    def wrap(model: Model) -> Model:
         return model if account is None else BudgetedModel(model, account, config.prices)
 
-    return open_model(config.settings, store=ContentStore(), key=config.api_key, watch=watch)
+    return open_model(config.settings, store=ContentStore(), key=config.api_key, wrap=wrap)
 
 
 # What the building blocks tell a model: their own words, or a caller's template as in AutoGen.

@@ -30,7 +30,7 @@ from flyteplugins_codegen.errors import (
     ReplyError,
     SettingsError,
 )
-from flyteplugins_codegen.llm.ask import Answer
+from flyteplugins_codegen.llm.ask import ModelAnswer
 from flyteplugins_codegen.llm.budget import Account, add_costs, total_cost_usd
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import Reply
@@ -238,12 +238,12 @@ class _Asker:
         """All responses of a step, asked for at once. One that failed is left out where another did not."""
         asking = [self._ask(config, step) for config in step.configs()]
         outcomes = await asyncio.gather(*asking)
-        answers = [outcome for outcome in outcomes if isinstance(outcome, Answer)]
+        answers = [outcome for outcome in outcomes if isinstance(outcome, ModelAnswer)]
         errors = [outcome for outcome in outcomes if isinstance(outcome, ModelError)]
         calls = tuple(call for outcome in outcomes for call in outcome.calls)
         return _Responses(tuple(answer.value.code for answer in answers), calls, None if answers else errors[0])
 
-    async def _ask(self, config: ModelConfig, step: Step) -> Answer[FunctionReply] | ModelError:
+    async def _ask(self, config: ModelConfig, step: Step) -> ModelAnswer[FunctionReply] | ModelError:
         try:
             return await ask_for(
                 FunctionReply,

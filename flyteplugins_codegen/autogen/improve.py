@@ -18,7 +18,7 @@ from flyteplugins_codegen.autogen.source_files import SourceFile, SourceSet, rea
 from flyteplugins_codegen.errors import InvalidReplyError, ModelError, PackageError, RequestError
 from flyteplugins_codegen.judging.causes import syntax_cause
 from flyteplugins_codegen.judging.suites.run import SuiteJob, run_suite
-from flyteplugins_codegen.llm.ask import Answer
+from flyteplugins_codegen.llm.ask import ModelAnswer
 from flyteplugins_codegen.llm.budget import total_cost_usd
 from flyteplugins_codegen.llm.prompts import describe_failure
 from flyteplugins_codegen.llm.replies import Edit, Reply
@@ -149,7 +149,7 @@ class Task(Generic[ReplyT]):
     sandbox: SandboxKind = "auto"
 
 
-async def improve(task: Task[ReplyT], terms: Terms) -> Answer[ReplyT]:
+async def improve(task: Task[ReplyT], terms: Terms) -> ModelAnswer[ReplyT]:
     """A reply whose change passes everything; where the tests fail, the model is told how, and asked once more.
 
     Raises:
@@ -161,7 +161,9 @@ async def improve(task: Task[ReplyT], terms: Terms) -> Answer[ReplyT]:
     if failure is None:
         return answer
     said = Message(role="assistant", content=answer.value.model_dump_json())
-    told = Message(role="user", content=f"With this change the user's tests fail. Answer anew, in full.\n\n{failure}")
+    told = Message(
+        role="user", content=f"With this change the user's tests fail. Answer anew, in full.\n\n{failure}"
+    )
     try:
         second = await _ask(task, terms, (*task.messages, said, told))
     except ModelError as error:
@@ -171,7 +173,7 @@ async def improve(task: Task[ReplyT], terms: Terms) -> Answer[ReplyT]:
     failure = await _failure(task, second)
     if failure is not None:
         raise _rejected(failure, calls)
-    return Answer(second.value, calls)
+    return ModelAnswer(second.value, calls)
 
 
 def require_syntax(label: str, text: str) -> None:
@@ -181,11 +183,11 @@ def require_syntax(label: str, text: str) -> None:
         raise ValueError(flaw.message)
 
 
-async def _ask(task: Task[ReplyT], terms: Terms, messages: tuple[Message, ...]) -> Answer[ReplyT]:
+async def _ask(task: Task[ReplyT], terms: Terms, messages: tuple[Message, ...]) -> ModelAnswer[ReplyT]:
     return await ask_in_turn(task.reply_type, messages, terms=terms, purpose="improvement", check=task.apply)
 
 
-async def _failure(task: Task[ReplyT], answer: Answer[ReplyT]) -> str | None:
+async def _failure(task: Task[ReplyT], answer: ModelAnswer[ReplyT]) -> str | None:
     """How the tests fail with the answer's change, None where they pass or there are none."""
     changed = task.apply(answer.value)
     if task.tests is None or not changed:

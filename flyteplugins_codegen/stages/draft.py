@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ModelError, ReplyError
-from flyteplugins_codegen.llm.ask import Answer, ask, build_request
+from flyteplugins_codegen.llm.ask import ModelAnswer, ask, build_request
 from flyteplugins_codegen.llm.budget import Account, BudgetedModel, priced
 from flyteplugins_codegen.llm.prompts import Brief, describe_learnt, redraft_messages, solution_messages, suite_messages
 from flyteplugins_codegen.llm.registry import open_model
@@ -66,13 +66,13 @@ class Question(Generic[ReplyT]):
     keeps_unusable: bool = False
 
 
-async def ask_within(account: Account, settings: Settings, question: Question[ReplyT]) -> Answer[ReplyT]:
+async def ask_within(account: Account, settings: Settings, question: Question[ReplyT]) -> ModelAnswer[ReplyT]:
     """A valid reply of the run's model.
 
     Raises BudgetSpentError where the budget allows no call more; ModelError: see its subclasses. `calls` are priced.
     """
     model = open_model(
-        settings, store=ContentStore(), watch=lambda asked: BudgetedModel(asked, account, settings.prices)
+        settings, store=ContentStore(), wrap=lambda asked: BudgetedModel(asked, account, settings.prices)
     )
     request = build_request(question.purpose, question.messages, question.reply_type, settings)
     request = request.model_copy(update={"attempt": question.attempt})
@@ -81,7 +81,7 @@ async def ask_within(account: Account, settings: Settings, question: Question[Re
     except ModelError as error:
         error.calls = _priced(error.calls, settings)
         raise
-    return Answer(answer.value, _priced(answer.calls, settings))
+    return ModelAnswer(answer.value, _priced(answer.calls, settings))
 
 
 def _priced(calls: Iterable[ModelCall], settings: Settings) -> tuple[ModelCall, ...]:
@@ -159,7 +159,7 @@ async def _drafted(run: Run, account: Account, question: Question[SolutionReply]
         return draft_of(answer)
 
 
-def draft_of(answer: Answer[SolutionReply]) -> SolutionDraft:
+def draft_of(answer: ModelAnswer[SolutionReply]) -> SolutionDraft:
     """The draft that a reply gives."""
     return SolutionDraft(plan=plan_of(answer.value), solution=solution_of(answer.value), calls=answer.calls)
 

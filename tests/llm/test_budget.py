@@ -1,4 +1,4 @@
-"""A budget is kept to: exactly in calls, and to within one call in flight in tokens, dollars and seconds."""
+"""A budget is never exceeded in calls, and by at most one call in flight in tokens, dollars and seconds."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ async def test_a_reply_that_was_paid_for_before_is_free_and_no_call(serve, solut
 
     def opened(max_calls: int):
         account = Account(Budget(max_calls=max_calls), on_call=lambda: told.append(max_calls))
-        return open_model(settings, store=store, watch=lambda model: BudgetedModel(model, account))
+        return open_model(settings, store=store, wrap=lambda model: BudgetedModel(model, account))
 
     await opened(1).complete(solution_request())
     assert (await opened(0).complete(solution_request())).is_reused

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from flyteplugins_codegen.judging.causes import syntax_cause
+from flyteplugins_codegen.llm.json_reply import describe_tools
 from flyteplugins_codegen.llm.protocol import ModelReply
-from flyteplugins_codegen.llm.wire import describe_tools
 from flyteplugins_codegen.models.job import Candidate, CodePlan
 from flyteplugins_codegen.models.run import SOLUTION_FILE, TESTS_FILE, AgentSession
 from flyteplugins_codegen.models.spending import Message, ToolCall, ToolResult

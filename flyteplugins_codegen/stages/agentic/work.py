@@ -42,7 +42,7 @@ async def ask_turn(account: Account, settings: Settings, messages: tuple[Message
     Raises BudgetSpentError where the budget allows no call more; ModelError: see its subclasses.
     """
     model = open_model(
-        settings, store=ContentStore(), watch=lambda asked: BudgetedModel(asked, account, settings.prices)
+        settings, store=ContentStore(), wrap=lambda asked: BudgetedModel(asked, account, settings.prices)
     )
     request = ModelRequest(
         purpose="agent",
