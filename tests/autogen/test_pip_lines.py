@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.autogen.pip_lines import take_installs
+from flyteplugins_codegen.autogen.pip_lines import extract_pip_installs
 from flyteplugins_codegen.errors import PackageError
 
 
 def taken(code: str, language: str = "sh") -> tuple[str, tuple[str, ...]]:
-    installs = take_installs(code, language, {"req.txt": "a==1 # why\n\n# none\nb\n"}.__getitem__)
+    installs = extract_pip_installs(code, language, {"req.txt": "a==1 # why\n\n# none\nb\n"}.__getitem__)
     return installs.code, installs.requirements
 
 

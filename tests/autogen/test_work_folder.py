@@ -1,4 +1,4 @@
-"""What becomes of a working folder's files: what the code did to its copy, and nothing outside of the folder."""
+"""The code's changes of its copy are applied to the working folder, and nothing outside of it is changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from flyteplugins_codegen import run_code
 from flyteplugins_codegen.autogen import work_folder
-from flyteplugins_codegen.autogen.work_folder import OwnFolder
+from flyteplugins_codegen.autogen.work_folder import WorkFolder
 from flyteplugins_codegen.errors import RequestError, SandboxError
 
 
@@ -98,8 +98,8 @@ def test_a_change_of_somebody_else_in_the_meantime_stays(work: Path) -> None:
     copied = work_folder.copy_folder(work, make(work.parent / "copy"))
     (work / "a").write_text("theirs")
     (work / "sub/b").write_text("theirs")
-    left = work_folder.Left({"mine": copied.folder / "a"}, frozenset(), frozenset({"sub"}), {})
-    changes = work_folder.bring_back(left, copied, work)
+    result = work_folder.FolderResult({"mine": copied.folder / "a"}, frozenset(), frozenset({"sub"}), {})
+    changes = work_folder.apply_changes(result, copied, work)
     assert (changes.written, changes.deleted) == (("mine",), ("sub/deep/c",))
     assert tree(work) == {"a": "theirs", "mine": "a", "sub": None, "sub/b": "theirs"}
 
@@ -136,8 +136,8 @@ def test_any_tree_becomes_any_other(before: dict[str, str], after: dict[str, str
         write(left, after)
         entries = {path.relative_to(left).as_posix(): path for path in left.rglob("*")}
         files = {name: path for name, path in entries.items() if path.is_file()}
-        was_left = work_folder.Left(files, frozenset(), frozenset(entries.keys() - files.keys()), {})
-        changes = work_folder.bring_back(was_left, copied, folder)
+        was_result = work_folder.FolderResult(files, frozenset(), frozenset(entries.keys() - files.keys()), {})
+        changes = work_folder.apply_changes(result, copied, folder)
         assert tree(folder) == tree(left)
         assert set(changes.written) == {name for name in after if before.get(name) != after[name]}
         assert set(changes.deleted) == before.keys() - after.keys()
@@ -324,6 +324,6 @@ def test_a_disk_that_takes_nothing_is_the_machines_fault_and_leaves_no_half_of_a
 def test_an_own_folder_replaces_a_file_as_a_whole(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("old")
     with (tmp_path / "x").open() as reading:
-        OwnFolder(tmp_path).write("x", b"new")
+        WorkFolder(tmp_path).write("x", b"new")
         assert reading.read() == "old"
     assert tree(tmp_path) == {"x": "new"}
