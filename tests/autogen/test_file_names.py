@@ -1,4 +1,4 @@
-"""Names of files that strangers choose: refused, or below the folder, whatever they hold."""
+"""Untrusted file names are refused, or stay below the folder, whatever they contain."""
 
 from __future__ import annotations
 

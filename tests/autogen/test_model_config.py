@@ -1,4 +1,4 @@
-"""Whatever names a model is read alike: a name, AutoGen's dicts, Settings."""
+"""A model's name, AutoGen's dicts and Settings are read to the same configuration."""
 
 from __future__ import annotations
 

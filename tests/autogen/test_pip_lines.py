@@ -1,4 +1,4 @@
-"""`pip install` in code: what is found, what is left of the code, and what is refused."""
+"""`pip install` in code: the requirements, the rest of the code, and what is refused."""
 
 from __future__ import annotations
 
