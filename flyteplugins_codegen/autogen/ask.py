@@ -16,7 +16,7 @@ from flyteplugins_codegen.autogen.arguments import require_text
 from flyteplugins_codegen.autogen.model_config import ModelConfig, read_configs
 from flyteplugins_codegen.errors import ArgumentTypeError, BudgetSpentError, ModelError, RequestError, SettingsError
 from flyteplugins_codegen.llm.ask import ModelAnswer, ask, build_request
-from flyteplugins_codegen.llm.budget import Account, BudgetedModel, priced
+from flyteplugins_codegen.llm.budget import BudgetAccount, BudgetedModel, priced
 from flyteplugins_codegen.llm.prompts import ROLE
 from flyteplugins_codegen.llm.protocol import Model
 from flyteplugins_codegen.llm.registry import open_model
@@ -37,14 +37,14 @@ class AskSettings:
     """The models to ask, in turn, and the account that they share, None without a budget."""
 
     configs: tuple[ModelConfig, ...]
-    account: Account | None = None
+    account: BudgetAccount | None = None
 
 
 def read_ask_settings(config: Mapping[str, Any]) -> AskSettings:
     """Read the `**config` of a function: one model's configuration, or `configs` (`config_list`); and a `budget`.
 
     Other keywords beside a list apply to each of its entries. `budget` is a Budget, a dict of its fields, or an open
-    Account.
+    BudgetAccount.
 
     Raises ArgumentTypeError, SettingsError: see `read_config`.
     """
@@ -61,11 +61,11 @@ def read_ask_settings(config: Mapping[str, Any]) -> AskSettings:
     return AskSettings(configs=configs, account=account)
 
 
-def _read_account(budget: Any) -> Account | None:
-    if budget is None or isinstance(budget, Account):
+def _read_account(budget: Any) -> BudgetAccount | None:
+    if budget is None or isinstance(budget, BudgetAccount):
         return budget
     try:
-        return Account(Budget.model_validate(budget))
+        return BudgetAccount(Budget.model_validate(budget))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -79,7 +79,7 @@ async def ask_for(
     config: ModelConfig,
     purpose: Purpose,
     check: Callable[[ReplyT], object] = lambda _: None,
-    account: Account | None = None,
+    account: BudgetAccount | None = None,
 ) -> ModelAnswer[ReplyT]:
     """Ask one model for a valid reply, with its calls priced. `check` raises ValueError for an unusable value.
 
@@ -132,7 +132,7 @@ async def _outcome(call: Awaitable[ModelAnswer[ReplyT]]) -> ModelAnswer[ReplyT] 
         return error
 
 
-def _opened(config: ModelConfig, account: Account | None) -> Model:
+def _opened(config: ModelConfig, account: BudgetAccount | None) -> Model:
     def wrap(model: Model) -> Model:
         return model if account is None else BudgetedModel(model, account, config.prices)
 

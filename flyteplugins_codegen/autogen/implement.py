@@ -32,7 +32,7 @@ from flyteplugins_codegen.errors import (
     SettingsError,
 )
 from flyteplugins_codegen.llm.ask import ModelAnswer
-from flyteplugins_codegen.llm.budget import Account, add_costs, total_cost_usd
+from flyteplugins_codegen.llm.budget import BudgetAccount, add_costs, total_cost_usd
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import Reply
 from flyteplugins_codegen.models.spending import Message, ModelCall
@@ -136,7 +136,7 @@ class _Asker:
 
     definition: str
     function: FunctionDefinition
-    account: Account | None
+    account: BudgetAccount | None
 
     async def ask(self, step: CascadeStep) -> _StepResponses:
         """Request all responses of a step at once. One that failed is left out if another succeeded."""

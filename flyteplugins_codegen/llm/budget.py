@@ -102,7 +102,7 @@ def _is_listed(provider: str, model_id: str) -> bool:
     return True
 
 
-class Account:
+class BudgetAccount:
     """What was spent of one budget, and what calls in flight may still spend. Safe for several threads and event loops.
 
     A call may start if the least that it can spend, its input, fits into the budget together with the most that the
@@ -199,7 +199,7 @@ def _exceeded_cost(cost: float | None, max_cost_usd: float) -> str | None:
 class BudgetedModel:
     """A model around a model, below the cache of replies, so that a cached reply spends nothing."""
 
-    def __init__(self, model: Model, account: Account, prices: Prices | None = None) -> None:
+    def __init__(self, model: Model, account: BudgetAccount, prices: Prices | None = None) -> None:
         self._model = model
         self._account = account
         self._prices = prices

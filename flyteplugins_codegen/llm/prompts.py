@@ -116,7 +116,7 @@ def _examples(examples: Iterable[Example]) -> list[str]:
     return ["Examples that must hold:", *lines] if lines else []
 
 
-class Brief(Value):
+class JobBrief(Value):
     """What every prompt of one job starts from. `installed` are distributions that a solution may import already."""
 
     request: Request
@@ -125,7 +125,7 @@ class Brief(Value):
     installed: tuple[str, ...] = ()
 
 
-def describe_job(brief: Brief) -> str:
+def describe_job(brief: JobBrief) -> str:
     """The description of the job: the same text in every prompt, so that a provider caches it once."""
     request = brief.request
     parts = [f"# Job\n{request.prompt.strip()}"]
@@ -145,12 +145,12 @@ def describe_job(brief: Brief) -> str:
     return "\n".join(parts)
 
 
-def solution_messages(brief: Brief) -> tuple[Message, ...]:
+def solution_messages(brief: JobBrief) -> tuple[Message, ...]:
     """Ask for the plan, the script and its packages in one reply."""
     return _messages(brief, SOLUTION_CONTRACT)
 
 
-def suite_messages(brief: Brief) -> tuple[Message, ...]:
+def suite_messages(brief: JobBrief) -> tuple[Message, ...]:
     """Ask for tests from the request and the data, not from the code."""
     return _messages(brief, TESTS_CONTRACT)
 
@@ -168,7 +168,9 @@ def constraints_messages(
     )
 
 
-def repair_messages(brief: Brief, candidate: Candidate, failure: str, tests: str | None = None) -> tuple[Message, ...]:
+def repair_messages(
+    brief: JobBrief, candidate: Candidate, failure: str, tests: str | None = None
+) -> tuple[Message, ...]:
     """Ask for the cause and the change; `failure` is from `describe_failure`, `tests` is the part of them to show."""
     parts = [SOLUTION_CONTRACT, REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
     if candidate.tests:
@@ -181,7 +183,7 @@ def repair_messages(brief: Brief, candidate: Candidate, failure: str, tests: str
     return _messages(brief, *parts)
 
 
-def stronger_messages(brief: Brief, candidate: Candidate, survivors: Sequence[str]) -> tuple[Message, ...]:
+def stronger_messages(brief: JobBrief, candidate: Candidate, survivors: Sequence[str]) -> tuple[Message, ...]:
     """Ask for tests that fail for the mutants that survived."""
     parts = [TESTS_CONTRACT, _file("solution.py", candidate.solution.code)]
     parts.append(_file("test_solution.py", candidate.tests or ""))
@@ -190,7 +192,7 @@ def stronger_messages(brief: Brief, candidate: Candidate, survivors: Sequence[st
     return _messages(brief, *parts)
 
 
-def redraft_messages(brief: Brief, learnt: str, number: int) -> tuple[Message, ...]:
+def redraft_messages(brief: JobBrief, learnt: str, number: int) -> tuple[Message, ...]:
     """Ask for a new solution; `learnt` is from `describe_learnt`, `number` makes the prompts of drafts differ."""
     system, job = solution_messages(brief)
     task = f"{REDRAFT_CONTRACT} This is attempt {number}."
@@ -198,7 +200,7 @@ def redraft_messages(brief: Brief, learnt: str, number: int) -> tuple[Message, .
     return system, job.model_copy(update={"content": text})
 
 
-def _messages(brief: Brief, *parts: str) -> tuple[Message, ...]:
+def _messages(brief: JobBrief, *parts: str) -> tuple[Message, ...]:
     job = describe_job(brief)
     first, *others = parts
     text = "\n\n".join([job, f"# What is asked for\n{first}", *others])
@@ -212,7 +214,7 @@ def _file(name: str, text: str) -> str:
     return f"# {name}\n```python\n{text.strip()}\n```"
 
 
-def agent_messages(brief: Brief, *, writes_tests: bool) -> tuple[Message, ...]:
+def agent_messages(brief: JobBrief, *, writes_tests: bool) -> tuple[Message, ...]:
     """The beginning of an agent's conversation: the same in every turn, so that a provider can cache it."""
     contract = AGENT_CONTRACT if writes_tests else NO_TESTS_CONTRACT
     system = f"{(brief.role or AGENT_ROLE).strip()}\n\n{SOLUTION_CONTRACT}\n\n{contract}"

@@ -13,7 +13,7 @@ from flyteplugins_codegen.data.context import extract_data_context
 from flyteplugins_codegen.data.privacy.detection import find_personal
 from flyteplugins_codegen.data.schemas import infer_schema
 from flyteplugins_codegen.errors import BudgetSpentError, DataError, ReplyError
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import constraints_messages
 from flyteplugins_codegen.llm.replies import ConstraintsReply, RuleReply
 from flyteplugins_codegen.models.base import Value
@@ -67,7 +67,7 @@ Columns = Mapping[str, Mapping[str, str]]
 
 
 async def ask_for_rules(
-    run: Run, texts: Sequence[str], columns: Columns, account: Account
+    run: Run, texts: Sequence[str], columns: Columns, account: BudgetAccount
 ) -> tuple[list[AppliedConstraint], tuple[ModelCall, ...]]:
     """What the model reads in every text; a text in which it sees no rule is not applied.
 
@@ -162,7 +162,7 @@ class WithSchemas(Value):
     calls: tuple[ModelCall, ...] = ()
 
 
-async def with_schemas(run: Run, samples: Mapping[str, Path], account: Account) -> WithSchemas:
+async def with_schemas(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> WithSchemas:
     """Infer the schemas, read the constraints, and hold the samples against them.
 
     Of the profiles that schemas come from, what a person may be shown goes round the loop with the run.
@@ -190,7 +190,7 @@ def infer_schemas(context: DataContext) -> dict[str, TableSchema]:
     return {name: schema for name, schema in found.items() if schema}
 
 
-async def _read(run: Run, account: Account) -> tuple[tuple[AppliedConstraint, ...], tuple[ModelCall, ...]]:
+async def _read(run: Run, account: BudgetAccount) -> tuple[tuple[AppliedConstraint, ...], tuple[ModelCall, ...]]:
     """What every constraint says, by our grammar, and of the rest by the model in one call."""
     vocabulary = Vocabulary(_tables(run))
     read = [read_constraint(text, vocabulary) for text in run.request.constraints]
@@ -206,7 +206,9 @@ def _tables(run: Run) -> dict[str, Sequence[str] | None]:
     return {**outputs, **{name: tuple(sample.columns) for name, sample in run.context.samples.items()}}
 
 
-async def _ask(run: Run, rest: list[str], account: Account) -> tuple[list[AppliedConstraint], tuple[ModelCall, ...]]:
+async def _ask(
+    run: Run, rest: list[str], account: BudgetAccount
+) -> tuple[list[AppliedConstraint], tuple[ModelCall, ...]]:
     if not rest:
         return [], ()
     columns = {

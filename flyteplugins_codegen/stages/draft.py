@@ -12,8 +12,14 @@ from pydantic import BaseModel
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ModelError, ReplyError
 from flyteplugins_codegen.llm.ask import ModelAnswer, ask, build_request
-from flyteplugins_codegen.llm.budget import Account, BudgetedModel, priced
-from flyteplugins_codegen.llm.prompts import Brief, describe_learnt, redraft_messages, solution_messages, suite_messages
+from flyteplugins_codegen.llm.budget import BudgetAccount, BudgetedModel, priced
+from flyteplugins_codegen.llm.prompts import (
+    JobBrief,
+    describe_learnt,
+    redraft_messages,
+    solution_messages,
+    suite_messages,
+)
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import SolutionReply, TestsReply
 from flyteplugins_codegen.models.base import Value
@@ -35,14 +41,14 @@ from flyteplugins_codegen.telemetry import stage
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
 
-def open_account(run: Run, *, shares: int = 1, on_call: Callable[[], None] = lambda: None) -> Account:
+def open_account(run: Run, *, shares: int = 1, on_call: Callable[[], None] = lambda: None) -> BudgetAccount:
     """The account of the run's budget, from what its calls have spent by now, in this process or in others.
 
-    `shares` is how many stages run beside each other, each in a process of its own; `on_call` as of `Account`.
+    `shares` is how many stages run beside each other, each in a process of its own; `on_call` as of `BudgetAccount`.
     """
     spent = sum((_spending(call) for call in run.calls if not call.is_reused), Spending())
     budget = run.settings.budget
-    return Account(budget.shared(spent, shares) if shares > 1 else budget, spent, on_call)
+    return BudgetAccount(budget.shared(spent, shares) if shares > 1 else budget, spent, on_call)
 
 
 def _spending(call: ModelCall) -> Spending:
@@ -66,7 +72,7 @@ class Question(Generic[ReplyT]):
     keeps_unusable: bool = False
 
 
-async def ask_within(account: Account, settings: Settings, question: Question[ReplyT]) -> ModelAnswer[ReplyT]:
+async def ask_within(account: BudgetAccount, settings: Settings, question: Question[ReplyT]) -> ModelAnswer[ReplyT]:
     """A valid reply of the run's model.
 
     Raises BudgetSpentError where the budget allows no call more; ModelError: see its subclasses. `calls` are priced.
@@ -117,12 +123,12 @@ class TestsDraft(Value):
     stopped: str = ""
 
 
-def brief_of(settings: Settings, request: Request, context: DataContext) -> Brief:
+def brief_of(settings: Settings, request: Request, context: DataContext) -> JobBrief:
     """What every author of this job is told."""
-    return Brief(request=request, context=context, role=settings.system_prompt, installed=settings.base_packages)
+    return JobBrief(request=request, context=context, role=settings.system_prompt, installed=settings.base_packages)
 
 
-async def write_solution(run: Run, account: Account) -> SolutionDraft:
+async def write_solution(run: Run, account: BudgetAccount) -> SolutionDraft:
     """Plan, script and packages in one call, or why the budget does not allow it.
 
     Raises:
@@ -131,7 +137,7 @@ async def write_solution(run: Run, account: Account) -> SolutionDraft:
     return await _drafted(run, account, _question(run))
 
 
-async def try_solution(run: Run, account: Account, place: int) -> SolutionDraft:
+async def try_solution(run: Run, account: BudgetAccount, place: int) -> SolutionDraft:
     """As `write_solution`, for one of several: a reply that cannot be used is told in the draft, and ends no other.
 
     `place` is which of them this is, so that an answer to one stands for no other.
@@ -148,7 +154,7 @@ def _question(run: Run) -> Question[SolutionReply]:
     return Question(purpose="solution", messages=messages, reply_type=SolutionReply)
 
 
-async def _drafted(run: Run, account: Account, question: Question[SolutionReply]) -> SolutionDraft:
+async def _drafted(run: Run, account: BudgetAccount, question: Question[SolutionReply]) -> SolutionDraft:
     with stage("write solution") as note:
         try:
             answer = await ask_within(account, run.settings, question)
@@ -176,7 +182,7 @@ def solution_of(reply: SolutionReply) -> CodeSolution:
     )
 
 
-async def write_tests(run: Run, account: Account) -> TestsDraft:
+async def write_tests(run: Run, account: BudgetAccount) -> TestsDraft:
     """Tests from the request and the data, not from the code. `skip_tests` asks for none.
 
     Raises:
@@ -209,7 +215,7 @@ class Drafts(Value):
         return (*(call for solution in self.solutions for call in solution.calls), *self.tests.calls)
 
 
-async def write_drafts(run: Run, account: Account, count: int = 1) -> Drafts:
+async def write_drafts(run: Run, account: BudgetAccount, count: int = 1) -> Drafts:
     """`count` solutions and the tests, side by side. Raises ModelError.
 
     It is raised once all calls have ended, so that no reply is paid for in vain.
@@ -264,7 +270,7 @@ class _Failures(Value):
     attempts: tuple[Attempt, ...]
 
 
-async def draft_anew(run: Run, samples: Mapping[str, Path], account: Account) -> Drafted:
+async def draft_anew(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> Drafted:
     """Ask for as many solutions as `next_action` says, side by side; the tests stay those of the attempts before.
 
     A reply that cannot be used leaves the others, and is told as an attempt in vain. Where the budget allows none, the
@@ -290,7 +296,7 @@ def requested_redraft(run: Run) -> Redraft:
 
 
 async def write_anew(
-    run: Run, samples: Mapping[str, Path], account: Account, places: Iterable[int]
+    run: Run, samples: Mapping[str, Path], account: BudgetAccount, places: Iterable[int]
 ) -> tuple[SolutionDraft, ...]:
     """The drafts at these places of the round, asked for side by side. Raises ModelError, once all have ended."""
     masker = masker_for(run.settings, run.request)
@@ -305,7 +311,7 @@ async def write_anew(
     return tuple(draft for draft in made if isinstance(draft, SolutionDraft))
 
 
-async def _write(run: Run, account: Account, learnt: str, number: int) -> SolutionDraft:
+async def _write(run: Run, account: BudgetAccount, learnt: str, number: int) -> SolutionDraft:
     brief = brief_of(run.settings, run.request, run.context)
     messages = without_keys(redraft_messages(brief, learnt, number), run.request)
     question = Question(purpose="solution", messages=messages, reply_type=SolutionReply, keeps_unusable=True)

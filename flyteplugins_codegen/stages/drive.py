@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.stages.agentic.work import Worked, work_as_agent
@@ -55,14 +55,16 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
 
 
 async def drive_on(
-    run: Run, samples: Mapping[str, Path], account: Account, calls: tuple[ModelCall, ...] = ()
+    run: Run, samples: Mapping[str, Path], account: BudgetAccount, calls: tuple[ModelCall, ...] = ()
 ) -> Driven:
     """Take the run from where it stands to its end; `calls` are those so far, with messages. Raises as `drive`."""
     with closing(Sandboxes()) as sandboxes:
         return await _drive_on(run, _Means(samples, account, sandboxes), calls)
 
 
-_Trying: TypeAlias = Callable[[Run, Mapping[str, Path], Account], Awaitable[Repaired | Drafted | Strengthened | Worked]]
+_Trying: TypeAlias = Callable[
+    [Run, Mapping[str, Path], BudgetAccount], Awaitable[Repaired | Drafted | Strengthened | Worked]
+]
 _TRIES: Final[dict[type[Action], _Trying]] = {
     Repair: repair,
     Redraft: draft_anew,
@@ -76,7 +78,7 @@ class _Means:
     """What the steps of one run share."""
 
     samples: Mapping[str, Path]
-    account: Account
+    account: BudgetAccount
     sandboxes: Sandboxes
 
 

@@ -10,7 +10,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import describe_lineage, repair_messages
 from flyteplugins_codegen.llm.replies import RepairReply
 from flyteplugins_codegen.models.base import Value
@@ -124,7 +124,7 @@ class Repaired(Value):
     calls: tuple[ModelCall, ...]
 
 
-async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> Repaired:
+async def repair(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> Repaired:
     """Ask once, and apply the change whole or not at all.
 
     A reply that cannot be used is asked for once more; where that one cannot either, this was a repair in vain. The run

@@ -17,7 +17,7 @@ from typing import Final
 
 from flyteplugins_codegen.errors import CodegenError, EnvironmentBuildError, ModelError, SandboxError
 from flyteplugins_codegen.judging.mutants.run import Fate, MutationJob, run_mutants
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import stronger_messages
 from flyteplugins_codegen.llm.replies import StrongerTestsReply
 from flyteplugins_codegen.models.base import Value
@@ -219,7 +219,7 @@ class Strengthened(Value):
     calls: tuple[ModelCall, ...]
 
 
-async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Account) -> Strengthened:
+async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> Strengthened:
     """Ask once. Where no usable reply comes the run is stopped, and ends with the candidate that has passed."""
     del samples  # of the stages that ask a model, this one tells nothing of them beyond the profile
     action, base = next_action(run), base_attempt(run)

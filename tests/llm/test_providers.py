@@ -20,7 +20,7 @@ from flyteplugins_codegen.errors import (
     TruncatedReplyError,
 )
 from flyteplugins_codegen.llm.ask import ask
-from flyteplugins_codegen.llm.budget import Account, BudgetedModel
+from flyteplugins_codegen.llm.budget import BudgetAccount, BudgetedModel
 from flyteplugins_codegen.llm.replies import SolutionReply
 from flyteplugins_codegen.models.spending import Budget, Message, Spending, Usage
 
@@ -403,7 +403,7 @@ async def test_a_stream_that_breaks_off_is_counted_with_the_reply_that_comes_aft
 async def test_streams_that_break_off_each_time_are_counted_by_the_error_and_the_budget(
     serve, open_at, solution_request
 ):
-    server, account = serve(Cut(BROKEN), repeat_last=True), Account(Budget())
+    server, account = serve(Cut(BROKEN), repeat_last=True), BudgetAccount(Budget())
     with pytest.raises(ProviderError) as failure:
         await ask(BudgetedModel(open_at(server.url), account), solution_request(), SolutionReply)
     usage = failure.value.usage

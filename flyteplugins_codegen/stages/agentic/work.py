@@ -14,7 +14,7 @@ from typing import Final
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ModelError
 from flyteplugins_codegen.llm.ask import call_once
-from flyteplugins_codegen.llm.budget import Account, BudgetedModel, priced
+from flyteplugins_codegen.llm.budget import BudgetAccount, BudgetedModel, priced
 from flyteplugins_codegen.llm.prompts import agent_messages
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest
 from flyteplugins_codegen.llm.registry import open_model
@@ -36,7 +36,9 @@ from flyteplugins_codegen.telemetry import stage
 # How an agent asks for its next turn: remembered and within the run's budget as every question, its reply as it is.
 
 
-async def ask_turn(account: Account, settings: Settings, messages: tuple[Message, ...]) -> tuple[ModelReply, ModelCall]:
+async def ask_turn(
+    account: BudgetAccount, settings: Settings, messages: tuple[Message, ...]
+) -> tuple[ModelReply, ModelCall]:
     """What the model says next, and the call, priced.
 
     Raises BudgetSpentError where the budget allows no call more; ModelError: see its subclasses.
@@ -117,7 +119,7 @@ class Worked(Value):
     calls: tuple[ModelCall, ...]
 
 
-async def work_as_agent(run: Run, samples: Mapping[str, Path], account: Account) -> Worked:
+async def work_as_agent(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> Worked:
     """Go on with the agent's conversation until there is a candidate to judge.
 
     Where turns or budget end first, what passed last, else the files as they stand, are the candidate, and the run is
@@ -185,7 +187,7 @@ def _private(desk: Desk, session: AgentSession) -> AgentSession:
     return session.model_copy(update={"messages": (*session.messages[:-1], *newest)})
 
 
-async def _turn(desk: Desk, session: AgentSession, account: Account) -> tuple[Done, ModelCall]:
+async def _turn(desk: Desk, session: AgentSession, account: BudgetAccount) -> tuple[Done, ModelCall]:
     session = session.model_copy(update={"messages": bounded(session.messages)})
     reply, call = await ask_turn(account, desk.run.settings, session.messages)
     # What was said before stands in the calls before this one.
