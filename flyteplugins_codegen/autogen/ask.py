@@ -43,7 +43,7 @@ class AskSettings:
 def read_ask_settings(config: Mapping[str, Any]) -> AskSettings:
     """Read the `**config` of a function: one model's configuration, or `configs` (`config_list`); and a `budget`.
 
-    Other keywords beside a list apply to each of its entries. `budget` is a Budget, a dict of its fields, or an open
+    The keywords beside a list apply to each of its entries. `budget` is a Budget, a dict of its fields, or an open
     BudgetAccount.
 
     Raises ArgumentTypeError, SettingsError: see `read_config`.

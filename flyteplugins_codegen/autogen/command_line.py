@@ -189,12 +189,12 @@ class _BlockPackages:
     def add(self, requirements: Sequence[str]) -> InstalledEnvironment | None:
         """Add the requirements and return the environment. Raises PackageError, and adds nothing then."""
         with self._lock:
-            wanted = tuple(dict.fromkeys((*self._added, *requirements)))
-            if not (wanted or self._requirements):
+            added = tuple(dict.fromkeys((*self._added, *requirements)))
+            if not (added or self._requirements):
                 return self._base
-            installed = install(resolve(requirements_of((), (*self._requirements, *wanted))))
+            installed = install(resolve(requirements_of((), (*self._requirements, *added))))
             environment = combine(self._base, installed) if self._base else installed
-            self._added = wanted
+            self._added = added
             return environment
 
 

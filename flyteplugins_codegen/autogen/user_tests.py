@@ -97,9 +97,9 @@ def _environment(files: Iterable[str], sources: Iterable[str]) -> InstalledEnvir
     own = {name.partition("/")[0].removesuffix(".py") for name in files}
     imported = {name for source in sources for name in _imported(source, own)} - {"pytest"}
     runner = install(resolve(RUNNER_REQUIREMENTS))
-    wanted = requirements_of(tuple(sorted(imported)), ())
-    # The runner's first, so that no package replaces one of its own.
-    return combine(runner, install(resolve(wanted))) if wanted else runner
+    requirements = requirements_of(tuple(sorted(imported)), ())
+    # The runner's first, so that no other package replaces one of them.
+    return combine(runner, install(resolve(requirements))) if requirements else runner
 
 
 def _imported(source: str, own: set[str]) -> tuple[str, ...]:

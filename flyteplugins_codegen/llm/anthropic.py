@@ -192,7 +192,7 @@ def _messages(messages: Sequence[Message]) -> list[JsonValue]:
 
 
 def _shared_first(message: Message) -> JsonValue:
-    """The part that other calls begin with too as a block of its own, marked for the provider's cache."""
+    """The content as two blocks: the part shared with other calls, marked for the provider's cache, and the rest."""
     shared, rest = message.content[: message.shared_chars], message.content[message.shared_chars :]
     first: JsonValue = {"type": "text", "text": shared, "cache_control": _CACHE_MARK}
     return [first, {"type": "text", "text": rest}] if rest.strip() else [first]

@@ -163,8 +163,8 @@ class HttpModel:
         while True:
             known = self._capabilities
             dialect, index = self._dialects[known.dialect_index], known.format_index
-            asked = without_tools(request) if request.tools and not known.has_tools else request
-            body = dialect.render_body(self.endpoint.model_id, asked, dialect.formats[index])
+            sent = without_tools(request) if request.tools and not known.has_tools else request
+            body = dialect.render_body(self.endpoint.model_id, sent, dialect.formats[index])
 
             async def send() -> ModelReply | CallFailure:
                 outcome = await self._send(dialect, body, request.deadline_s)  # noqa: B023 - awaited in this round
@@ -174,8 +174,8 @@ class HttpModel:
 
             outcome = await retry(send, self._retries, request.deadline_s)
             if isinstance(outcome, ModelReply):
-                return _with_tools(self._reply_text(outcome, asked, index), request)
-            if not (self._use_next_dialect(dialect, outcome) or self._do_without(asked, outcome, index)):
+                return _with_tools(self._reply_text(outcome, sent, index), request)
+            if not (self._use_next_dialect(dialect, outcome) or self._do_without(sent, outcome, index)):
                 return outcome
 
     async def _send(self, dialect: Dialect, body: Body, timeout_s: float) -> ModelReply | CallFailure:
@@ -202,9 +202,9 @@ class HttpModel:
             self._use_next_format(index)  # the server ignored the schema, so the next request repeats it in the prompt
         return reply.model_copy(update={"tool_calls": (), "thoughts": ()})
 
-    def _do_without(self, asked: ModelRequest, failure: CallFailure, index: int) -> bool:
+    def _do_without(self, sent: ModelRequest, failure: CallFailure, index: int) -> bool:
         """Stop using what the failure says the server lacks: tools, or a format. False where it says neither."""
-        if asked.tools and is_about_tools(failure):
+        if sent.tools and is_about_tools(failure):
             self._capabilities.has_tools = False
             return True
         return is_about_format(failure) and self._use_next_format(index)

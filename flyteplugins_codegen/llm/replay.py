@@ -157,14 +157,14 @@ def _append_line(file: Path, line: str) -> None:
         os.close(descriptor)
 
 
-def _explain_miss(asked: RecordedRequest, exchanges: Iterable[RecordedExchange], file: Path) -> str:
-    head = f"{file} holds no reply to this request ({asked.purpose}, {asked.reply_name}, attempt {asked.attempt})"
+def _explain_miss(request: RecordedRequest, exchanges: Iterable[RecordedExchange], file: Path) -> str:
+    head = f"{file} holds no reply to this request ({request.purpose}, {request.reply_name}, attempt {request.attempt})"
     remedy = f"Record again: run the same job with a real model and record={str(file)!r}."
-    recorded = [exchange.request for exchange in exchanges if exchange.request.purpose == asked.purpose]
+    recorded = [exchange.request for exchange in exchanges if exchange.request.purpose == request.purpose]
     if not recorded:
         return f"{head}: it holds none of this purpose at all. {remedy}"
-    closest = max(recorded, key=lambda other: _likeness(asked.text, other.text))
-    return f"{head}. What differs from the closest recorded one:\n{_difference(closest, asked)}\n{remedy}"
+    closest = max(recorded, key=lambda other: _likeness(request.text, other.text))
+    return f"{head}. What differs from the closest recorded one:\n{_difference(closest, request)}\n{remedy}"
 
 
 def _likeness(text: str, other: str) -> tuple[float, float]:
@@ -173,11 +173,11 @@ def _likeness(text: str, other: str) -> tuple[float, float]:
     return lines.ratio(), difflib.SequenceMatcher(None, text, other, autojunk=False).quick_ratio()
 
 
-def _difference(recorded: RecordedRequest, asked: RecordedRequest) -> str:
-    if recorded.messages == asked.messages:
+def _difference(recorded: RecordedRequest, request: RecordedRequest) -> str:
+    if recorded.messages == request.messages:
         return f"the same messages, recorded for {recorded.reply_name}, attempt {recorded.attempt}"
     lines = difflib.unified_diff(
-        recorded.text.splitlines(), asked.text.splitlines(), "recorded", "asked", lineterm="", n=1
+        recorded.text.splitlines(), request.text.splitlines(), "recorded", "asked", lineterm="", n=1
     )
     cut = [line[:_DIFF_COLUMNS] for line in lines]
     left_out = len(cut) - _DIFF_LINES
