@@ -1,1 +1,1 @@
-"""The building blocks that people use one by one, outside of a whole run: the functions of AutoGen 0.2, made right."""
+"""Functions to use one by one, without an agent: those of AutoGen 0.2, with sandboxes, budgets and typed errors."""

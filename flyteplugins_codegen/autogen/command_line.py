@@ -1,4 +1,4 @@
-"""Several blocks of code in turn in one folder, as AutoGen's command line executors run them."""
+"""Runs several blocks of code in turn in one folder, as AutoGen's command line executors do."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Final, Protocol, TypeAlias
 
-from flyteplugins_codegen.autogen.languages import check_file_name, made_name, name_in_code, read_language, read_place
-from flyteplugins_codegen.autogen.model_config import require_texts
-from flyteplugins_codegen.autogen.pip_lines import take_installs
-from flyteplugins_codegen.autogen.run_code import CodeExecution, read_timeout, run_code
-from flyteplugins_codegen.autogen.work_folder import read_folder
+from flyteplugins_codegen.autogen.arguments import read_folder, read_timeout, require_texts
+from flyteplugins_codegen.autogen.languages import read_language
+from flyteplugins_codegen.autogen.pip_lines import extract_pip_installs
+from flyteplugins_codegen.autogen.run_code import CodeExecution, run_code
+from flyteplugins_codegen.autogen.run_request import check_file_name, digest_name, name_in_code
+from flyteplugins_codegen.autogen.sandbox_choice import read_sandbox_choice
 from flyteplugins_codegen.errors import ArgumentTypeError, MissingInterpreterError, PackageError, RequestError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.packages.install import combine, install
@@ -24,12 +25,12 @@ from flyteplugins_codegen.source.extraction.passage import CodeBlock
 from flyteplugins_codegen.source.languages.names import language_of_file
 from flyteplugins_codegen.sync import BothWays, in_daemon_thread
 
-_REFUSED: Final = 1
-_NOT_FOUND: Final = 127
+_REFUSED_EXIT_CODE: Final = 1
+_NOT_FOUND_EXIT_CODE: Final = 127
 
 
 class BlockLike(Protocol):
-    """What has a language and code, as AutoGen's code blocks do."""
+    """An object with a language and code, such as AutoGen's code blocks."""
 
     language: str
     code: str
@@ -40,10 +41,10 @@ AnyBlock: TypeAlias = "CodeBlock | BlockLike | tuple[str, str]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLineCodeResult:
-    """What became of several blocks: the last one's exit code, and what all wrote.
+    """The result of several blocks: the exit code of the last one, and the output of all.
 
-    `code_file` is the path of the first block's file, as in AutoGen; `code_files` are those of all that were run or
-    saved, and `executions` tells each in full. Of a block that was refused before it ran there is neither.
+    `code_file` is the path of the first block's file, as in AutoGen; `code_files` are those of all blocks that were run
+    or saved, and `executions` their results. Both leave out a block that was refused before it ran.
     """
 
     exit_code: int
@@ -54,7 +55,7 @@ class CommandLineCodeResult:
 
 
 class BlockExtractor:
-    """Finds blocks by `extract_blocks`, in the way in which AutoGen's agents ask."""
+    """Finds code blocks with `extract_blocks`, through the interface that AutoGen's agents use."""
 
     def extract_code_blocks(self, message: str | Sequence[Mapping[str, Any]] | None) -> list[CodeBlock]:
         """The blocks of a message. Raises as `content_str` does."""
@@ -64,13 +65,13 @@ class BlockExtractor:
 class CommandLineExecutor:
     """Runs blocks of code one after the other in one folder, each in a sandbox of its own, and keeps their files.
 
-    `work_dir` is made where it is not there; None is a folder that goes with the executor. `timeout` are the seconds
-    that each block may take. `environment` is what Python blocks may import: an installed environment, or requirements
-    such as `["pandas>=2.2"]`. What blocks ask for by `pip install` is checked by the policy for packages, installed
-    beside it, and stays for later blocks. `use_docker` and `sandbox` are those of `run_code`. An agent of AutoGen 0.2
-    takes it as the `executor` of its `code_execution_config`.
+    `work_dir` is created if needed; None is a folder that is removed with the executor. `timeout` is in seconds for
+    each block. `environment` is what Python blocks may import: an installed environment, or requirements such as
+    `["pandas>=2.2"]`. Packages that a block installs with `pip install` are checked by the package policy, added to the
+    environment, and stay for later blocks. `use_docker` and `sandbox` are those of `run_code`. An agent of AutoGen 0.2
+    takes an executor as the `executor` of its `code_execution_config`.
 
-    Raises ArgumentTypeError, RequestError for arguments that cannot be what they are.
+    Raises ArgumentTypeError, RequestError for arguments that are not valid.
     """
 
     def __init__(
@@ -82,32 +83,32 @@ class CommandLineExecutor:
         use_docker: bool | str | Sequence[str] | None = None,
         sandbox: str | None = None,
     ) -> None:
-        self._own_folder = tempfile.TemporaryDirectory(prefix="code-") if work_dir is None else None
-        self.work_dir = read_folder(self._own_folder.name if self._own_folder else work_dir, "work_dir").resolve()
+        self._temporary = tempfile.TemporaryDirectory(prefix="code-") if work_dir is None else None
+        self.work_dir = read_folder(self._temporary.name if self._temporary else work_dir, "work_dir").resolve()
         self.timeout = read_timeout(timeout)
-        read_place(use_docker=use_docker, sandbox=sandbox)
+        read_sandbox_choice(use_docker=use_docker, sandbox=sandbox)
         self._use_docker, self._sandbox = use_docker, sandbox
-        self._packages = _Packages(environment)
+        self._packages = _BlockPackages(environment)
 
     @property
     def code_extractor(self) -> BlockExtractor:
-        """What AutoGen's agents find blocks in messages with."""
+        """The object with which AutoGen's agents find blocks in messages."""
         return BlockExtractor()
 
     def restart(self) -> None:
         """Forget the packages that blocks have installed. Their files stay."""
-        self._packages.forget()
+        self._packages.reset()
 
     @BothWays
     async def execute_code_blocks(self, code_blocks: Iterable[AnyBlock]) -> CommandLineCodeResult:
         """Run the blocks in turn up to the first that fails; `.aio` awaits it.
 
-        A block in a language that nothing here runs, with a file name out of the folder or a package that is refused
-        fails like one that ended badly: its exit code is not 0, and the output says why. Wrong Python types raise.
+        A block in an unknown language, with a file name outside of the folder, or with a package that is refused, fails
+        like a program: its exit code is not 0, and the output says why.
 
         Raises:
-            ArgumentTypeError: what is no block of code.
-            SandboxError, IndexUnavailableError: this machine failed; the blocks are not to blame.
+            ArgumentTypeError: an entry is no block of code.
+            SandboxError, IndexUnavailableError: this machine failed, and not the blocks.
         """
         blocks = _read_blocks(code_blocks)
         return await in_daemon_thread(self._execute, blocks)
@@ -118,10 +119,10 @@ class CommandLineExecutor:
             try:
                 installed, execution = self._execute_block(block)
             except (RequestError, PackageError) as error:
-                exit_code, output = _REFUSED, _joined(output, str(error))
+                exit_code, output = _REFUSED_EXIT_CODE, _joined(output, str(error))
                 break
             except MissingInterpreterError as error:
-                exit_code, output = _NOT_FOUND, _joined(output, str(error))
+                exit_code, output = _NOT_FOUND_EXIT_CODE, _joined(output, str(error))
                 break
             executions.append(execution)
             exit_code, output = execution.exit_code, _joined(_joined(output, installed), execution.logs)
@@ -137,10 +138,10 @@ class CommandLineExecutor:
         )
 
     def _execute_block(self, block: _Block) -> tuple[str, CodeExecution]:
-        """What was installed for a block, told in a line, and what became of it."""
+        """Run a block. Returns a line about the packages that were installed for it, and its execution."""
         language = read_language(block.language or None, block.code, block.file_name)
-        installs = take_installs(block.code, language, self._read_file)
-        environment = self._packages.with_more(installs.requirements)
+        installs = extract_pip_installs(block.code, language, self._read_file)
+        environment = self._packages.add(installs.requirements)
         execution = run_code(
             installs.code,
             self.timeout,
@@ -151,8 +152,8 @@ class CommandLineExecutor:
             sandbox=self._sandbox,
             environment=environment,
         )
-        told = ", ".join(installs.requirements)
-        return f"Installed {told}\n" if told else "", execution
+        packages = ", ".join(installs.requirements)
+        return f"Installed {packages}\n" if packages else "", execution
 
     def _read_file(self, name: str) -> str:
         path = self.work_dir / check_file_name(name)
@@ -168,8 +169,8 @@ class _Block:
     file_name: str | None = None
 
 
-class _Packages:
-    """What Python code may import, and what was added to it; safe to use from several threads."""
+class _BlockPackages:
+    """The packages that Python blocks may import, and those that blocks added. Safe to use from several threads."""
 
     def __init__(self, environment: InstalledEnvironment | Sequence[str] | None) -> None:
         self._base = environment if isinstance(environment, InstalledEnvironment) else None
@@ -180,20 +181,20 @@ class _Packages:
         self._added: tuple[str, ...] = ()
         self._lock = Lock()
 
-    def forget(self) -> None:
-        """Go back to what there was at first."""
+    def reset(self) -> None:
+        """Forget the packages that blocks added."""
         with self._lock:
             self._added = ()
 
-    def with_more(self, requirements: Sequence[str]) -> InstalledEnvironment | None:
-        """The environment with these added. Raises PackageError; then it is as it was."""
+    def add(self, requirements: Sequence[str]) -> InstalledEnvironment | None:
+        """Add the requirements and return the environment. Raises PackageError, and adds nothing then."""
         with self._lock:
-            wanted = tuple(dict.fromkeys((*self._added, *requirements)))
-            if not (wanted or self._requirements):
+            added = tuple(dict.fromkeys((*self._added, *requirements)))
+            if not (added or self._requirements):
                 return self._base
-            installed = install(resolve(requirements_of((), (*self._requirements, *wanted))))
+            installed = install(resolve(requirements_of((), (*self._requirements, *added))))
             environment = combine(self._base, installed) if self._base else installed
-            self._added = wanted
+            self._added = added
             return environment
 
 
@@ -204,20 +205,18 @@ def _read_blocks(blocks: Any) -> list[_Block]:
 
 
 def _read_block(block: AnyBlock) -> _Block:
-    parts: Any = block if isinstance(block, (tuple, list)) else (_of(block, "language"), _of(block, "code"))
+    parts: Any = (
+        block if isinstance(block, (tuple, list)) else (getattr(block, "language", None), getattr(block, "code", None))
+    )
     if len(parts) != 2 or not all(isinstance(part, str) for part in parts):  # noqa: PLR2004 - language and code
         raise ArgumentTypeError(f"{block!r:.100} is no block of code; pass a CodeBlock or (language, code)")
     return _Block(parts[0], parts[1], block.file_name if isinstance(block, CodeBlock) else None)
 
 
-def _of(block: object, name: str) -> object:
-    return getattr(block, name, None)
-
-
 def _file_name(block: _Block, language: str) -> str:
-    """What the reply or the code calls the file, unless that is a file of another language; else one of our making."""
-    named = block.file_name if block.file_name and language_of_file(block.file_name) in {"", language} else None
-    return named or name_in_code(block.code) or made_name(block.code, language)
+    """The file name of the block, unless it is one of another language; else that in the code, else a digest."""
+    name = block.file_name if block.file_name and language_of_file(block.file_name) in {"", language} else None
+    return name or name_in_code(block.code) or digest_name(block.code, language)
 
 
 def _joined(output: str, more: str) -> str:

@@ -1,4 +1,7 @@
-"""Responses for one function, judged: by a test, by assertions that choose among them, or both."""
+"""Judges a model's responses for one function: by a test, by assertions that choose among them, or by both.
+
+`eval_function_completions` and `PassAssertionFilter` are those of AutoGen 0.2 and FLAML.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from flyteplugins_codegen.autogen.languages import Place, open_place, read_place
-from flyteplugins_codegen.autogen.run_code import read_timeout
+from flyteplugins_codegen.autogen.arguments import read_timeout
+from flyteplugins_codegen.autogen.sandbox_choice import SandboxChoice, open_chosen_sandbox, read_sandbox_choice
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SandboxError
 from flyteplugins_codegen.judging.values.run import AssertList, CheckFunction, ValuesJob, can_fail, run_many
 from flyteplugins_codegen.llm.budget import add_costs
@@ -27,89 +30,16 @@ from flyteplugins_codegen.source.python import FunctionDefinition, read_definiti
 from flyteplugins_codegen.source.test_edits import assertion_cases, require_check
 from flyteplugins_codegen.sync import BothWays, BoundMethod, in_daemon_thread
 
-# Programs held against checks, all at once on warm workers, by values that never leave the judge's own process.
+Assertions: TypeAlias = str | Callable[[str], Any]
 
 _log = logging.getLogger(__name__)
-# Far more than there are processors: what programs that never end do most of the time is to wait for their end.
+# Far more than processors: a program that never ends mostly waits for its time-out.
 _MAX_WORKERS: Final = 16
 _PROCESSORS: Final = os.cpu_count() or 1
-_IDLE_SHARE: Final = 0.05  # of its time: one that sleeps takes less
+_IDLE_SHARE: Final = 0.05  # of the wall time: a program that sleeps uses less
 _BUSY_SHARE: Final = 0.8
-_MEMORY_MIB: Final = 512  # each: as many as run at once may use it up together
-_FAULTS_OF_CHECKS: Final = frozenset({"broken_tests", "not_by_values"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
-    """Where programs are judged, and how many seconds each of them has.
-
-    What `sources`, the caller's own texts, import is installed there beside the standard library. What a program
-    imports is not: it is a stranger's, and does not decide what is installed.
-    """
-
-    place: Place
-    timeout_s: float
-    sources: tuple[str, ...] = ()
-
-    def judge(
-        self, programs: Sequence[str], entry_point: str, checks: AssertList | CheckFunction
-    ) -> list[ValuesReport]:
-        """A report for each program, in order; no programs need no sandbox.
-
-        Raises:
-            SandboxError: the sandbox failed for one of them, which is no verdict on it.
-            RequestError: the checks are too long to be told.
-            EnvironmentBuildError: what the sources import cannot be installed.
-        """
-        limits = Limits(wall_s=self.timeout_s, memory_mib=_MEMORY_MIB)
-        jobs = [
-            ValuesJob(solution=program, entry_point=entry_point, checks=checks, limits=limits) for program in programs
-        ]
-        return self._run(jobs) if jobs else []
-
-    def _run(self, jobs: Sequence[ValuesJob]) -> list[ValuesReport]:
-        """All side by side; then, a few at a time, those that had no processor for most of their time."""
-        with open_place(self.place, _environment(self.sources)) as opened:
-            results = run_many(opened.sandbox, jobs, workers=min(len(jobs), _MAX_WORKERS))
-            starved = [number for number, result in enumerate(results) if was_starved(result)]
-            if len(jobs) > _PROCESSORS and starved:
-                again = run_many(opened.sandbox, [jobs[number] for number in starved], workers=_PROCESSORS)
-                results = [*results]
-                for number, result in zip(starved, again, strict=True):
-                    results[number] = result
-        return [_verdict(number, result) for number, result in enumerate(results)]
-
-
-def was_starved(result: ValuesReport | SandboxError) -> bool:
-    """Whether its time ran out while it was computing and others had the processor, so that it says nothing of it."""
-    if isinstance(result, SandboxError) or result.cause is None or result.cause.kind != "timed_out":
-        return False
-    return _IDLE_SHARE < result.cpu_s / result.wall_s < _BUSY_SHARE
-
-
-def _environment(sources: Sequence[str]) -> InstalledEnvironment | None:
-    imported = {name for source in sources for name in third_party_names(source)}
-    wanted = requirements_of(tuple(sorted(imported)), ())
-    return install(resolve(wanted)) if wanted else None
-
-
-def read_bench(timeout: Any, use_docker: Any) -> Bench:
-    """What AutoGen's two arguments say: seconds, None being its 600; and the sandbox, see `read_place`.
-
-    Raises ArgumentTypeError, RequestError.
-    """
-    return Bench(place=read_place(use_docker=use_docker, sandbox=None), timeout_s=read_timeout(timeout))
-
-
-def _verdict(number: int, result: ValuesReport | SandboxError) -> ValuesReport:
-    if isinstance(result, SandboxError):
-        raise result
-    if result.cause and result.cause.kind in _FAULTS_OF_CHECKS:
-        _log.warning("response %d fails by what checks it, not by itself: %s", number, result.cause.message)
-    return result
-
-
-Assertions: TypeAlias = str | Callable[[str], Any]
+_MEMORY_MIB: Final = 512  # for each program, because all that run at once may use it
+_CHECK_FAULTS: Final = frozenset({"broken_tests", "not_by_values"})
 
 
 @BoundMethod
@@ -124,47 +54,47 @@ async def eval_function_completions(  # noqa: PLR0913, PLR0917 - the signature o
 ) -> dict[str, Any]:
     """Judge the responses for a function, or choose the one that passes the assertions, as AutoGen 0.2 and FLAML do.
 
-    Each response runs in a sandbox, all at once, and is judged there by values from another process. A response is the
-    whole function, its body alone, or a chat's reply that holds one of them; the definition's imports and helper
-    functions are there for it. What the definition, the test and assertions given as text import is installed; what a
-    response alone imports is not. No argument is changed. Also `.aio`.
+    All responses run at once in a sandbox, and are judged by their values from another process. A response is the whole
+    function, its body alone, or a chat's reply that contains one of them; it can use the imports and helper functions
+    of the definition. The imports of the definition, of the test and of assertions as text are installed; those of a
+    response are not. No argument is changed. Also `.aio`.
 
     Args:
-        responses: What models answered.
+        responses: The texts of models' answers.
         definition: Signature and docstring, after the imports and functions that the function may use.
         test: Source of a function `check(candidate)`, as HumanEval has it.
         entry_point: The function's name; by default the definition's last one.
-        assertions: Python source of asserts that call the function; or what makes such source of the definition, as
-            `generate_assertions` does: a function that returns `(source, cost)`, called once where there is a response.
+        assertions: Python source of asserts that call the function; or a function such as `generate_assertions` that
+            makes `(source, cost)` from the definition, called once if there are responses.
         timeout: Seconds that each response has for the assertions, and again for the test; None is 600.
-        use_docker: None takes what isolation this machine offers, False bubblewrap, True a container, a str or a list
-            the image of one.
+        use_docker: None takes the best isolation of this machine, False bubblewrap, True a container, a str or a list
+            a container of that image.
 
     Returns:
-        Without assertions `expected_success` (the chance that of as many responses, drawn anew at the rate of those
-        that passed, one passes) and `success` (whether any passed). With assertions `index_selected` (the first that
-        passes them all, else the last of those that pass most, None of no responses), `succeed_assertions`,
-        `gen_cost` (USD that making them took, None where a price is unknown), `assertions` (their source), and
-        `success` of the selected one where there is a test.
+        Without assertions `expected_success` (the chance that at least one of as many new responses passes, at the rate
+        of these) and `success` (whether any passed). With assertions `index_selected` (the first that passes all of
+        them, else the last of those that pass most, None without responses), `succeed_assertions`, `gen_cost` (the cost
+        of making them in USD, None where a price is unknown), `assertions` (their source), and with a test `success` of
+        the selected response.
 
     Raises:
         RequestError: an argument is not possible, such as a definition without a function; nothing has run.
         ModelError: the assertions could not be made.
         EnvironmentBuildError: what the definition or the test imports cannot be installed.
-        SandboxError: the sandbox failed, which is no verdict on any response.
+        SandboxError: the sandbox failed, which says nothing about the responses.
     """
     function = read_definition(definition, entry_point)
     programs = [complete_definition(function, response) for response in _read_responses(responses)]
     if test is not None:
         require_check(test)
-    given = [text for text in (function.source, test, assertions) if isinstance(text, str)]
-    bench = replace(read_bench(timeout, use_docker), sources=tuple(given))
+    sources = tuple(text for text in (function.source, test, assertions) if isinstance(text, str))
+    judge = replace(read_judge(timeout, use_docker), sources=sources)
     if assertions is None:
-        return _success_of_all(await _test(bench, programs, function, test))
+        return _success_of_all(await _test(judge, programs, function, test))
     source, cost = await source_of(assertions, definition) if programs or not callable(assertions) else (None, 0.0)
-    selected, succeeded = await _select(bench, programs, function, source)
+    selected, succeeded = await _select(judge, programs, function, source)
     chosen = [] if selected is None else [programs[selected]]
-    tested = {} if test is None else {"success": any(await _test(bench, chosen, function, test))}
+    tested = {} if test is None else {"success": any(await _test(judge, chosen, function, test))}
     return {
         "index_selected": selected,
         "succeed_assertions": succeeded,
@@ -183,11 +113,13 @@ def _read_responses(responses: Any) -> Sequence[str]:
     return responses
 
 
-async def _test(bench: Bench, programs: Sequence[str], function: FunctionDefinition, test: str | None) -> list[bool]:
+async def _test(
+    judge: ProgramJudge, programs: Sequence[str], function: FunctionDefinition, test: str | None
+) -> list[bool]:
     if test is None:
         raise RequestError("there is nothing to judge the responses by; pass a test, or assertions")
     checks = CheckFunction(test, context=function.source)
-    reports = await in_daemon_thread(bench.judge, programs, function.name, checks)
+    reports = await in_daemon_thread(judge.judge, programs, function.name, checks)
     return [report.passed for report in reports]
 
 
@@ -197,9 +129,10 @@ def _success_of_all(passed: Sequence[bool]) -> dict[str, Any]:
 
 
 async def source_of(assertions: Assertions, definition: str) -> tuple[str, float | None]:
-    """The assertions' source, made of the definition where they are what makes it, and what that cost.
+    """The source of the assertions, made from the definition if they are a function, and the cost of that.
 
-    Raises RequestError for source that checks nothing, or for what makes none; and what making it raises.
+    Raises RequestError for source that checks nothing, ArgumentTypeError for a function that returns none; and what the
+    function raises.
     """
     if not callable(assertions):
         if not can_fail(AssertList(assertion_cases(assertions))):
@@ -213,14 +146,14 @@ async def source_of(assertions: Assertions, definition: str) -> tuple[str, float
 
 
 async def _select(
-    bench: Bench, programs: Sequence[str], function: FunctionDefinition, source: str | None
+    judge: ProgramJudge, programs: Sequence[str], function: FunctionDefinition, source: str | None
 ) -> tuple[int | None, bool]:
-    """Which program the assertions choose, and whether it passes all of them."""
+    """The index of the program that the assertions select, and whether it passes all of them."""
     cases = assertion_cases(source or "")
     if not programs:
         return None, False
     checks = AssertList(cases, context=function.source)
-    reports = await in_daemon_thread(bench.judge, programs, function.name, checks)
+    reports = await in_daemon_thread(judge.judge, programs, function.name, checks)
     passing = next((number for number, report in enumerate(reports) if report.passed), None)
     if passing is not None:
         return passing, True
@@ -231,14 +164,83 @@ def _passed_cases(report: ValuesReport) -> int:
     return sum(case.outcome == "passed" for case in report.cases)
 
 
-# `PassAssertionFilter` of AutoGen 0.2 and FLAML: whether any response of a model passes the assertions.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramJudge:
+    """Judges programs by checks, all at once on warm workers of a sandbox, with a time limit for each program.
+
+    The imports of `sources`, the caller's own texts, are installed. Those of a program are not: untrusted code does not
+    decide what is installed. The values that decide are compared in the judge's own process.
+    """
+
+    sandbox: SandboxChoice
+    timeout_s: float
+    sources: tuple[str, ...] = ()
+
+    def judge(
+        self, programs: Sequence[str], entry_point: str, checks: AssertList | CheckFunction
+    ) -> list[ValuesReport]:
+        """A report for each program, in order. Without programs no sandbox is opened.
+
+        Raises:
+            SandboxError: the sandbox failed for one of them, which says nothing about the program.
+            RequestError: the checks are too long to be sent.
+            EnvironmentBuildError: what the sources import cannot be installed.
+        """
+        limits = Limits(wall_s=self.timeout_s, memory_mib=_MEMORY_MIB)
+        jobs = [
+            ValuesJob(solution=program, entry_point=entry_point, checks=checks, limits=limits) for program in programs
+        ]
+        return self._run(jobs) if jobs else []
+
+    def _run(self, jobs: Sequence[ValuesJob]) -> list[ValuesReport]:
+        """Run all at once; then, a few at a time, those again that timed out because they had no processor."""
+        with open_chosen_sandbox(self.sandbox, _environment(self.sources)) as opened:
+            results = run_many(opened.sandbox, jobs, workers=min(len(jobs), _MAX_WORKERS))
+            starved = [number for number, result in enumerate(results) if was_starved(result)]
+            if len(jobs) > _PROCESSORS and starved:
+                again = run_many(opened.sandbox, [jobs[number] for number in starved], workers=_PROCESSORS)
+                results = [*results]
+                for number, result in zip(starved, again, strict=True):
+                    results[number] = result
+        return [_verdict(number, result) for number, result in enumerate(results)]
+
+
+def was_starved(result: ValuesReport | SandboxError) -> bool:
+    """Whether a program timed out while it computed and others had the processor, so that the result says nothing."""
+    if isinstance(result, SandboxError) or result.cause is None or result.cause.kind != "timed_out":
+        return False
+    return _IDLE_SHARE < result.cpu_s / result.wall_s < _BUSY_SHARE
+
+
+def _environment(sources: Sequence[str]) -> InstalledEnvironment | None:
+    imported = {name for source in sources for name in third_party_names(source)}
+    requirements = requirements_of(tuple(sorted(imported)), ())
+    return install(resolve(requirements)) if requirements else None
+
+
+def read_judge(timeout: Any, use_docker: Any) -> ProgramJudge:
+    """The judge for AutoGen's two arguments: seconds, None for its 600; and the sandbox, see `read_sandbox_choice`.
+
+    Raises ArgumentTypeError, RequestError.
+    """
+    return ProgramJudge(
+        sandbox=read_sandbox_choice(use_docker=use_docker, sandbox=None), timeout_s=read_timeout(timeout)
+    )
+
+
+def _verdict(number: int, result: ValuesReport | SandboxError) -> ValuesReport:
+    if isinstance(result, SandboxError):
+        raise result
+    if result.cause and result.cause.kind in _CHECK_FAULTS:
+        _log.warning("response %d fails by what checks it, not by itself: %s", number, result.cause.message)
+    return result
 
 
 class PassAssertionFilter:
-    """Judges responses by assertions, which are made at the first that is judged where `assertions` makes them.
+    """Tells whether a response passes the assertions; if `assertions` is a function, the first response calls it.
 
-    `metrics` is what `eval_function_completions` found of the last response, and `responses` its texts, both None
-    before the first; `cost` is what making the assertions took, in USD, None where a price is unknown.
+    `metrics` is the result of `eval_function_completions` for the last response, and `responses` its texts, both None
+    before the first; `cost` is that of making the assertions in USD, None where a price is unknown.
     """
 
     def __init__(self, assertions: Assertions, *, timeout: float | None = 3, use_docker: Any = None) -> None:
@@ -252,8 +254,8 @@ class PassAssertionFilter:
     async def pass_assertions(self, /, context: Mapping[str, Any], response: Any, **_: Any) -> bool:
         """Whether one of the response's texts passes all assertions; also `await ....pass_assertions.aio(...)`.
 
-        `context` holds the `definition`. `response` is OpenAI's, for chats or for completions, as an object or a dict;
-        or a text, or a list of texts. Other keywords are ignored, as AutoGen's are.
+        `context` has the `definition`. `response` is a response of OpenAI's API for chats or completions, as an object
+        or a dict; or a text, or a list of texts. Other keywords are ignored, as in AutoGen.
 
         Raises as `eval_function_completions`, and RequestError for a response without texts.
         """
@@ -263,15 +265,15 @@ class PassAssertionFilter:
         texts = response_texts(response)
         metrics = await eval_function_completions.aio(texts, definition, assertions=self._assertions, **self._options)
         if callable(self._assertions) and metrics["assertions"] is not None:
-            made = metrics["assertions"]
-            self._assertions = lambda _: (made, 0.0)  # also where it is empty, so that it is paid for once
+            source = metrics["assertions"]
+            self._assertions = lambda _: (source, 0.0)  # also where it is empty, so that it is paid for only once
         self.cost = add_costs(self.cost, metrics["gen_cost"])
         self.metrics, self.responses = metrics, texts
         return bool(metrics["succeed_assertions"])
 
 
 def response_texts(response: Any) -> list[str]:
-    """The texts of a model's response: one, a list of them, or the choices of OpenAI's response.
+    """The texts of a model's response: one text, a list of them, or the choices of OpenAI's response.
 
     Raises ArgumentTypeError for anything else.
     """

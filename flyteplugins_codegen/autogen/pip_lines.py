@@ -1,8 +1,9 @@
-r"""`pip install` in code that a model wrote: taken out, and told as requirements, for no sandbox has a network.
+r"""Extracts `pip install` commands from code that a model wrote, because no sandbox has a network.
 
-In a shell: `pip install x`, alone in a line or among others (`&&`, `;`), with `python -m` or `uv` before it, goes on
-after a backslash; of a here-document nothing is taken. In Python, `!pip install x` and `%pip install x`, where the code
-is no Python as it stands. In place of each stands a statement that does nothing, so that line numbers stay.
+In a shell script these are `pip install x`, alone in a line or with other commands (`&&`, `;`), with `python -m` or
+`uv` before it, and continued after a backslash; here-documents are skipped. In Python they are `!pip install x` and
+`%pip install x`, in code that is no valid Python. Each is replaced by a statement that does nothing, so that line
+numbers stay the same.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from flyteplugins_codegen.errors import PackageError
 from flyteplugins_codegen.source.python import is_python
 
 _INSTALL = r"(?:sudo[ \t]+)?(?:(?:python[0-9.]*|py|uv)[ \t]+(?:-m[ \t]+)?)?pip[0-9.]*[ \t]+install(?=[ \t\n\\]|\Z)"
-# Up to the end of the command: quoted texts, escapes, `2>&1`, and what separates no commands.
+# The rest of the command: quoted texts, escapes, `2>&1`, and all other characters that do not end it.
 _WORDS = r"""(?:'[^'\n]*'|"(?:[^"\\]|\\.)*"|\\(?:.|\n)|[0-9]?>&[0-9]|&>|[^;&|'"\\\n#)]|(?<=\S)\#)*"""
 _IN_SHELL = re.compile(
     rf"(?P<before>(?:^|&&|;|\(|\b(?:then|do|else)\b)[ \t]*){_INSTALL}(?P<words>{_WORDS})", re.MULTILINE
@@ -27,63 +28,63 @@ _IN_PYTHON = re.compile(rf"^(?P<before>[ \t]*)(?:[!%][ \t]*)?{_INSTALL}(?P<words
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]*['\"]?([A-Za-z_]\w*)")
 _REDIRECTION = re.compile(r"(?<=\s)(?:[0-9]?>>?|&>>?)(?!=)[ \t]*(?:&[0-9]|\S+)")
 
-_WITHOUT_MEANING: Final = (
+_IGNORED: Final = (
     "--quiet --upgrade --user --no-cache-dir --break-system-packages --disable-pip-version-check --no-input --verbose"
     " --force-reinstall --no-deps --prefer-binary --root-user-action=ignore --no-warn-script-location -U -I --system"
     " --progress-bar=off --ignore-installed"
 )
-_SILENT: Final = frozenset(_WITHOUT_MEANING.split())
-_SHORT = re.compile(r"-[qvU]+\Z")
+_IGNORED_OPTIONS: Final = frozenset(_IGNORED.split())
+_IGNORED_SHORT = re.compile(r"-[qvU]+\Z")
 _FILE = re.compile(r"(?:-r|--requirement)=?(.*)\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Installs:
-    """Code without its installations, and what was to be installed."""
+class ExtractedInstalls:
+    """Code without its `pip install` commands, and the requirements of these."""
 
     code: str
     requirements: tuple[str, ...]
 
 
-def take_installs(code: str, language: str, read_file: Callable[[str], str]) -> Installs:
-    """Take `pip install` out of code; `read_file` gives the text of a file of requirements.
+def extract_pip_installs(code: str, language: str, read_file: Callable[[str], str]) -> ExtractedInstalls:
+    """Extract `pip install` commands from code; `read_file` returns the text of a requirements file.
 
-    Raises PackageError for an option that asks for more than packages of the index.
+    Raises PackageError for an option other than those that name packages or can be ignored.
     """
     if language in {"sh", "bash"}:
-        pattern, nothing, documents = _IN_SHELL, ": ", _here_documents(code)
+        pattern, replacement, documents = _IN_SHELL, ": ", _here_documents(code)
     elif language == "python" and _IN_PYTHON.search(code) and not is_python(code):
-        pattern, nothing, documents = _IN_PYTHON, "pass", frozenset()
+        pattern, replacement, documents = _IN_PYTHON, "pass", frozenset()
     else:
-        return Installs(code, ())
-    wanted, edges = list[str](), _edges_of_quotations(code)
+        return ExtractedInstalls(code, ())
+    requirements, edges = list[str](), _quotation_edges(code)
 
     def replace(match: re.Match[str]) -> str:
         is_quoted = match["before"].strip() and bisect(edges, match.start()) % 2
         if is_quoted or match.start() in documents:
             return match[0]
-        wanted.extend(_requirements(match["words"], read_file))
-        return match["before"] + nothing + "\n" * match[0].count("\n")
+        requirements.extend(_requirements(match["words"], read_file))
+        return match["before"] + replacement + "\n" * match[0].count("\n")
 
     rest = pattern.sub(replace, code)
-    return Installs(rest, tuple(wanted))
+    return ExtractedInstalls(rest, tuple(requirements))
 
 
 def _here_documents(code: str) -> frozenset[int]:
-    """Where the lines of here-documents begin."""
-    found, position, end = set[int](), 0, ""
+    """The positions at which lines of here-documents begin."""
+    positions, position, end = set[int](), 0, ""
     for line in code.splitlines(keepends=True):
         if end:
-            found.add(position)
+            positions.add(position)
             end = "" if line.strip() == end else end
-        elif begun := _HERE_DOCUMENT.search(line):
-            end = begun[1]
+        elif start := _HERE_DOCUMENT.search(line):
+            end = start[1]
         position += len(line)
-    return frozenset(found)
+    return frozenset(positions)
 
 
-def _edges_of_quotations(code: str) -> list[int]:
-    """Where a quotation begins or ends within its line, in turn; a line may end in one."""
+def _quotation_edges(code: str) -> list[int]:
+    """The positions at which a quotation begins or ends, alternating; the end of a line ends it too."""
     edges, counts = list[int](), {'"': 0, "'": 0}
     for mark in re.finditer("[\"'\\n]", code):
         if mark[0] == "\n":
@@ -98,15 +99,15 @@ def _edges_of_quotations(code: str) -> list[int]:
 
 def _requirements(words: str, read_file: Callable[[str], str]) -> Iterator[str]:
     try:
-        waiting = shlex.split(_REDIRECTION.sub("", words.replace("\\\n", " ")))
+        words_of_command = shlex.split(_REDIRECTION.sub("", words.replace("\\\n", " ")))
     except ValueError as error:
         raise PackageError(f"`pip install{words[:60]}` cannot be read: {error}; close the quotation") from error
-    arguments = iter(waiting)
+    arguments = iter(words_of_command)
     for argument in arguments:
-        if argument in _SILENT or _SHORT.match(argument) or argument == "pip":
+        if argument in _IGNORED_OPTIONS or _IGNORED_SHORT.match(argument) or argument == "pip":
             continue
-        if of_file := _FILE.match(argument):
-            yield from _listed(read_file(of_file[1] or next(arguments, "")))
+        if file := _FILE.match(argument):
+            yield from _listed(read_file(file[1] or next(arguments, "")))
         elif argument.startswith("-"):
             raise PackageError(
                 f"`pip install {argument}` is refused: packages come from the index that is configured, as wheels, "

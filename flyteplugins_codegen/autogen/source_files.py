@@ -1,4 +1,4 @@
-"""A caller's source files: read once, shown to a model by names below one folder, replaced all together or not."""
+"""A caller's source files: read once, named relative to one folder for a model, and replaced all or none."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from flyteplugins_codegen.autogen.model_config import require_text
+from flyteplugins_codegen.autogen.arguments import require_text
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 from flyteplugins_codegen.store import write_aside
 
-_LONGEST_BYTES: Final = 4_000_000
+_MAX_BYTES: Final = 4_000_000
 _REMEDY: Final = "pass the paths of text files"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """One file as it was read. `label` is its path below the set's root, with slashes: all that a model sees of it."""
+    """One file as it was read. `label` is its path below the set's root, with slashes: the name that a model sees."""
 
     path: Path
     label: str
@@ -29,7 +29,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceSet:
-    """Files below one folder, from which Python would import them: the first that holds all and is no package."""
+    """Files below `root`, the nearest folder that contains all of them and is no package, as in an import."""
 
     root: Path
     files: tuple[SourceFile, ...]
@@ -39,16 +39,16 @@ class SourceSet:
 
     @property
     def texts(self) -> dict[str, str]:
-        """Every text by its label."""
+        """The texts by label."""
         return {file.label: file.text for file in self.files}
 
 
 def read_source_files(files: Sequence[Any]) -> SourceSet:
-    """The files, each once.
+    """Read the files.
 
     Raises:
         ArgumentTypeError: `files` is no list of paths.
-        RequestError: none is given, one is given twice, or one cannot be read as text; it is named.
+        RequestError: the list is empty, or a file is listed twice or cannot be read as text; the message names it.
     """
     if isinstance(files, str | bytes | os.PathLike) or not isinstance(files, Sequence):
         raise ArgumentTypeError(f"files is {type(files).__name__}; pass a list of paths")
@@ -63,35 +63,35 @@ def read_source_files(files: Sequence[Any]) -> SourceSet:
 
 
 def replace_files(changes: Mapping[Path, tuple[bytes, bytes]]) -> None:
-    """Put new content, the second of each pair, in the place of the old: of all files, or of none where that fails.
+    """Replace the content of files, given as pairs of old and new: of all, or of none where one fails.
 
-    Everything is written aside first, and then renamed; modes stay. A process that is killed between two renames
-    leaves some of the files changed, each of them whole.
+    Everything is written to temporary files first, which are then renamed; modes stay. A process that is killed between
+    two renames leaves some of the files changed, each of them complete.
 
-    Raises RequestError where a file no longer holds the old content, or cannot be written; then none is changed.
+    Raises RequestError where a file no longer has the old content, or cannot be written; then none is changed.
     """
     for path, (old, _) in changes.items():
         if _bytes_of(path) != old:
             raise RequestError(f"{path} was changed while the model was asked; nothing was written, call again")
     try:
         with ExitStack() as aside, ExitStack() as undo:
-            # The old content too: where the disk is full, there would be no room to put it back.
+            # The old content too: on a full disk there would be no space to restore it.
             written = {path: [_write_aside(path, data, aside) for data in pair] for path, pair in changes.items()}
             for path, (before, after) in written.items():
                 after.replace(path)
-                undo.callback(_put_back, before, path)
+                undo.callback(_restore, before, path)
             undo.pop_all()
     except OSError as error:
         raise RequestError(f"{error.filename}: {error.strerror}; no file was changed") from error
 
 
-def _put_back(old: Path, path: Path) -> None:
-    with suppress(OSError):  # the first error is the one to tell
+def _restore(old: Path, path: Path) -> None:
+    with suppress(OSError):  # only the first error is reported
         old.replace(path)
 
 
 def _write_aside(path: Path, data: bytes, aside: ExitStack) -> Path:
-    """The data in a file of the same folder and permissions, which goes with the stack where it is still there."""
+    """Write the data to a new file with the folder and permissions of `path`; the stack removes it if it is left."""
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         written = path.with_name(write_aside(folder, data, replaced=path.stat()))
@@ -137,9 +137,9 @@ def _bytes_of(path: Path) -> bytes:
         raise RequestError(f"{path} is no file; {_REMEDY}")
     try:
         with path.open("rb") as file:
-            data = file.read(_LONGEST_BYTES + 1)
+            data = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {error.strerror}; {_REMEDY}") from None
-    if len(data) > _LONGEST_BYTES:
-        raise RequestError(f"{path} has more than {_LONGEST_BYTES:,} bytes, far beyond what a model takes; {_REMEDY}")
+    if len(data) > _MAX_BYTES:
+        raise RequestError(f"{path} has more than {_MAX_BYTES:,} bytes, far beyond what a model takes; {_REMEDY}")
     return data

@@ -1,4 +1,4 @@
-"""`create_virtual_env` of AutoGen 0.2, made by uv: a tenth of the time of `venv`, and packages with it."""
+"""`create_virtual_env` of AutoGen 0.2, made with uv in a tenth of the time that `venv` takes, with packages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from flyteplugins_codegen.autogen.model_config import require_texts
-from flyteplugins_codegen.autogen.work_folder import read_folder
+from flyteplugins_codegen.autogen.arguments import read_folder, require_texts
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.packages.names import requirements_of
@@ -23,7 +22,7 @@ _OPTIONS: Final = {"system_site_packages": "--system-site-packages", "clear": "-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VirtualEnvironment:
-    """A virtual environment, told as the context of `venv.EnvBuilder` tells it: `env_exe` is its interpreter."""
+    """A virtual environment, with the attributes of `venv.EnvBuilder`'s context: `env_exe` is its interpreter."""
 
     env_dir: str
     env_name: str
@@ -39,7 +38,7 @@ class VirtualEnvironment:
     env_exec_cmd: str
 
     def installed(self) -> InstalledEnvironment:
-        """The same as the `environment` of `run_code` and `CommandLineExecutor`."""
+        """The environment as the `environment` argument of `run_code` and `CommandLineExecutor`."""
         return InstalledEnvironment(
             python=self.executable, site_packages=(self.lib_path,), digest=digest(self.env_dir, self.executable)
         )
@@ -47,12 +46,12 @@ class VirtualEnvironment:
 
 @Threaded
 def create_virtual_env(dir_path: str | Path, *, packages: Sequence[str] = (), **env_args: Any) -> VirtualEnvironment:
-    """A virtual environment in `dir_path`, with these packages; `.aio` awaits it. A folder that is one is used again.
+    """Make a virtual environment in `dir_path`, with these packages; `.aio` awaits it. An existing one is used again.
 
-    `env_args` are those of `venv.EnvBuilder`: `system_site_packages`, `clear`, `with_pip` (True where none is given, as
-    in AutoGen) and `prompt`; `symlinks` changes nothing, as uv links anyway. Packages are checked by the policy, and
-    installed from wheels alone, so that nothing of them runs. Where they cannot be had, a folder that was not there
-    before is removed again.
+    `env_args` are those of `venv.EnvBuilder`: `system_site_packages`, `clear`, `with_pip` (True if there are no others,
+    as in AutoGen) and `prompt`; `symlinks` has no effect, because uv always links. Packages are checked by the policy,
+    and installed from wheels only, so that none of their code runs. If they cannot be installed, a folder that did not
+    exist before is removed.
 
     Raises:
         ArgumentTypeError: `dir_path` is no path, `packages` no list of requirements, or an option no bool.
@@ -82,9 +81,9 @@ def _read_options(env_args: dict[str, Any]) -> list[str]:
     if unknown:
         raise RequestError(f"create_virtual_env has no option {unknown[0]!r}; it has {', '.join(sorted(known))}")
     for name, value in env_args.items():
-        wanted = (str, type(None)) if name == "prompt" else (bool,)
-        if not isinstance(value, wanted):
-            raise ArgumentTypeError(f"create_virtual_env: {name} is {value!r:.100}; pass a {wanted[0].__name__}")
+        types = (str, type(None)) if name == "prompt" else (bool,)
+        if not isinstance(value, types):
+            raise ArgumentTypeError(f"create_virtual_env: {name} is {value!r:.100}; pass a {types[0].__name__}")
     prompt = env_args.get("prompt")
     options = [option for name, option in _OPTIONS.items() if env_args.get(name)]
     return [*options, *([f"--prompt={prompt}"] if prompt else [])]

@@ -1,7 +1,8 @@
-"""The files of a working folder on their way into a sandbox, and what became of them on their way back.
+"""Copies a working folder for a program in a sandbox, and applies the program's changes to the folder afterwards.
 
-The program runs on a copy. What it has changed is found by comparing with that copy, never with what lies in the folder
-by then: two programs that run in one folder at once each bring back their own changes alone.
+The changes are found by comparing the result with the copy, never with the folder as it is by then, so two programs
+that run in one folder at once each apply only their own changes. Files from the sandbox are written without following
+links, and no file is ever incomplete.
 """
 
 from __future__ import annotations
@@ -10,70 +11,42 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import BinaryIO, Final
 
-from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
+from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.sandbox.contract import OUTPUTS, Output, name_flaw
 from flyteplugins_codegen.store import is_aside, write_aside
 
-# A caller's folder, checked before anything is made in it.
-
-_SHOWN_CHARS = 100
-
-
-def read_folder(given: Any, name: str) -> Path:
-    """The folder by its absolute path; it need not be there yet. `name` is what the argument is called.
-
-    Raises ArgumentTypeError for what is no path, RequestError for a path that cannot be that of a folder.
-    """
-    if not isinstance(given, (str, os.PathLike)):
-        raise ArgumentTypeError(f"{name} is {type(given).__name__}; pass the path of a folder")
-    shown = f"{name}={str(given)[:_SHOWN_CHARS]!a}"
-    if not str(given):
-        raise RequestError(f"{shown} is no path; pass that of a folder")
-    folder = Path(given).absolute()
-    try:
-        is_other = not stat.S_ISDIR(folder.stat().st_mode)
-    except FileNotFoundError:
-        is_other = False
-    except (OSError, ValueError) as error:  # the latter of NUL bytes and lone surrogates
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise RequestError(f"{shown} is no path: {reason}; pass that of a folder") from None
-    if is_other:
-        raise RequestError(f"{shown} is a file; pass the path of a folder, or of none that is there yet")
-    return folder
-
-
-# A folder of this machine that a stranger's files go into: no link is followed, and no file is there by half.
-
+MOST_FILES: Final = 10_000
+MOST_MIB: Final = 1024
+"""The limits of a working folder: all of it is copied for each run."""
 _CHUNK_BYTES = 1 << 20
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class InTheWayError(Exception):
-    """Something in the folder keeps a file from being written; the text completes `'x' ...`."""
+class ObstructedPathError(Exception):
+    """Something in the folder prevents writing a file; the message continues a sentence that begins with its name."""
 
 
 @dataclass(frozen=True, slots=True)
-class OwnFolder:
-    """A folder, by its real path. Names are relative, their parts joined by `/`, and were checked before."""
+class WorkFolder:
+    """A folder, by its real path. Names are relative, with `/` between their parts, and were checked before."""
 
     path: Path
 
     def write(self, name: str, content: Path | bytes, *, executable: bool = False) -> None:
-        """Put a file in place, with the folders above it. Of a file that is there, owner and permissions stay.
+        """Write a file, and make its parent folders. A file that is replaced keeps its owner and permissions.
 
-        Raises InTheWayError for a link or a folder of that name, OSError where the disk does not take it.
+        Raises ObstructedPathError for a link or a folder of this name, OSError where the disk does not take it.
         """
-        with self._above(name, make=True) as (folder, last):
+        with self._parent(name, make=True) as (folder, last):
             old = _status(folder, last)
             if old and not stat.S_ISREG(old.st_mode):
-                raise InTheWayError(f"is {_kind_of(old)} in the folder; remove it, or choose another name")
+                raise ObstructedPathError(f"is {_kind_of(old)} in the folder; remove it, or choose another name")
             aside = write_aside(folder, content, mode=0o777 if executable else 0o666, replaced=old)
             try:
                 os.rename(aside, last, src_dir_fd=folder, dst_dir_fd=folder)
@@ -83,13 +56,13 @@ class OwnFolder:
                 raise
 
     def make_folder(self, name: str) -> None:
-        """Make a folder, with those above it. Raises InTheWayError for something else of that name."""
-        with self._above(f"{name}/.", make=True):
+        """Make a folder and its parents. Raises ObstructedPathError for something else of this name."""
+        with self._parent(f"{name}/.", make=True):
             pass
 
     def remove_file(self, name: str, *, same_as: Path) -> bool:
-        """Remove a file that still has this content; whether it was removed."""
-        with suppress(InTheWayError, FileNotFoundError), self._above(name) as (folder, last):
+        """Remove a file if it still has the content of `same_as`. Returns whether it was removed."""
+        with suppress(ObstructedPathError, FileNotFoundError), self._parent(name) as (folder, last):
             status = _status(folder, last)
             if status and stat.S_ISREG(status.st_mode) and _has_content(folder, last, same_as):
                 os.unlink(last, dir_fd=folder)
@@ -97,35 +70,35 @@ class OwnFolder:
         return False
 
     def remove_folder(self, name: str) -> None:
-        """Remove a folder if nothing is in it."""
-        with suppress(InTheWayError, OSError), self._above(name) as (folder, last):
+        """Remove a folder if it is empty."""
+        with suppress(ObstructedPathError, OSError), self._parent(name) as (folder, last):
             os.rmdir(last, dir_fd=folder)
 
     @contextmanager
-    def _above(self, name: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-        """A descriptor of the folder that holds the last part of a name, and that part."""
+    def _parent(self, name: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """A descriptor of the parent folder of a name, and the name's last part."""
         *parts, last = name.split("/")
         descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for part in parts:
-                above, descriptor = descriptor, _open_folder(descriptor, part, make=make)
-                os.close(above)
+                parent, descriptor = descriptor, _open_folder(descriptor, part, make=make)
+                os.close(parent)
             yield descriptor, last
         finally:
             os.close(descriptor)
 
 
-def _open_folder(above: int, name: str, *, make: bool) -> int:
+def _open_folder(parent: int, name: str, *, make: bool) -> int:
     if make:
         with suppress(FileExistsError):
-            os.mkdir(name, dir_fd=above)
+            os.mkdir(name, dir_fd=parent)
     try:
-        return os.open(name, _FOLDER, dir_fd=above)
+        return os.open(name, _OPEN_FOLDER, dir_fd=parent)
     except OSError as error:
         if error.errno not in {errno.ENOTDIR, errno.ELOOP}:
             raise
-        status = os.stat(name, dir_fd=above, follow_symlinks=False)
-        raise InTheWayError(f"has {name!r} above it, which is {_kind_of(status)} in the folder") from error
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        raise ObstructedPathError(f"has {name!r} above it, which is {_kind_of(status)} in the folder") from error
 
 
 def _has_content(folder: int, name: str, other: Path) -> bool:
@@ -134,7 +107,7 @@ def _has_content(folder: int, name: str, other: Path) -> bool:
 
 
 def is_same(file: BinaryIO, other: Path) -> bool:
-    """Whether an open file, from where it is, has the content of another one."""
+    """Whether an open file, from its current position, has the content of another file."""
     if os.fstat(file.fileno()).st_size != other.stat().st_size:
         return False
     with other.open("rb") as second:
@@ -156,14 +129,9 @@ def _kind_of(status: os.stat_result) -> str:
     return kinds.get(stat.S_IFMT(status.st_mode), "a device or a pipe")
 
 
-MOST_FILES: Final = 10_000
-MOST_MIB: Final = 1024
-"""How much a working folder may hold: all of it is copied for each run."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copied:
-    """A copy of a working folder at one moment, in `folder`: regular files and the folders above them."""
+class FolderCopy:
+    """A copy of a working folder's regular files and folders, in `folder`."""
 
     folder: Path
     files: frozenset[str] = frozenset()
@@ -172,18 +140,18 @@ class Copied:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
-    """What was done to a working folder: names relative to it, sorted; `refused` says of each name why it was not."""
+class FolderChanges:
+    """The changes made to a working folder: sorted relative names; `refused` has the reason for each refused one."""
 
     written: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
 
 
-def copy_folder(source: Path, target: Path) -> Copied:
-    """Copy a folder's files for a program. Links, devices, and names that no job may give a file, are left out.
+def copy_folder(source: Path, target: Path) -> FolderCopy:
+    """Copy a folder's files for a program, without links, devices, and names that a job does not allow.
 
-    Raises RequestError for a folder that holds too much, or a file that cannot be read.
+    Raises RequestError for a folder that is too large, or a file that cannot be read.
     """
     files, folders, size_bytes = set[str](), set[str](), 0
     for path, status in _entries(source):
@@ -191,18 +159,18 @@ def copy_folder(source: Path, target: Path) -> Copied:
         if stat.S_ISDIR(status.st_mode):
             (target / name).mkdir()
             folders.add(name)
-        elif _is_copied(path, target / name, status.st_mode):
+        elif _copy_file(path, target / name, status.st_mode):
             files.add(name)
             size_bytes += status.st_size
         if len(files) + len(folders) > MOST_FILES or size_bytes > MOST_MIB << 20:
             raise RequestError(
                 f"work_dir {source} holds more than {MOST_FILES} files or {MOST_MIB} MiB; choose another"
             )
-    return Copied(folder=target, files=frozenset(files), folders=frozenset(folders), size_bytes=size_bytes)
+    return FolderCopy(folder=target, files=frozenset(files), folders=frozenset(folders), size_bytes=size_bytes)
 
 
 def _entries(source: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Every folder before what it holds. What somebody removes meanwhile is not there."""
+    """The files and folders in a folder, each folder before its content; those removed meanwhile are left out."""
     waiting = [source]
     while waiting:
         for path in _paths_in(waiting.pop()):
@@ -221,7 +189,8 @@ def _paths_in(folder: Path) -> list[Path]:
         return []
 
 
-def _is_copied(path: Path, target: Path, mode: int) -> bool:
+def _copy_file(path: Path, target: Path, mode: int) -> bool:
+    """Copy a file. Returns False where it was removed meanwhile."""
     try:
         shutil.copyfile(path, target, follow_symlinks=False)
     except FileNotFoundError:
@@ -233,21 +202,21 @@ def _is_copied(path: Path, target: Path, mode: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """What a program left of its copy. `closed` are the names at the top that were not taken, and why."""
+class FolderResult:
+    """The copy of a folder after a program ran in it. `refused` has the reasons for top-level names not collected."""
 
     files: Mapping[str, Path]
     executable: frozenset[str]
     folders: frozenset[str]
-    closed: Mapping[str, str]
+    refused: Mapping[str, str]
 
-    def tells_of(self, name: str) -> bool:
-        """Whether a name that is not here was removed; else it may be in what could not be taken."""
-        return name.partition("/")[0] not in self.closed and OUTPUTS not in self.closed
+    def is_removed(self, name: str) -> bool:
+        """Whether a name that is missing here was removed, and is not in an output that was refused."""
+        return name.partition("/")[0] not in self.refused and OUTPUTS not in self.refused
 
 
-def read_left(outputs: Mapping[str, Output], refused: Mapping[str, str]) -> Left:
-    """What there was below /var/outputs, by names relative to it."""
+def read_result(outputs: Mapping[str, Output], refused: Mapping[str, str]) -> FolderResult:
+    """The content of /var/outputs, by names relative to it."""
     files, executable, folders = dict[str, Path](), set[str](), set[str]()
     for name, output in outputs.items():
         if output.is_directory:
@@ -257,49 +226,48 @@ def read_left(outputs: Mapping[str, Output], refused: Mapping[str, str]) -> Left
         else:
             files[name] = output.files[name]
             executable |= output.executable
-    return Left(files, frozenset(executable), frozenset(folders), refused)
+    return FolderResult(files, frozenset(executable), frozenset(folders), refused)
 
 
-def bring_back(left: Left, copied: Copied, folder: Path, *, keep_out: str | None = None) -> Changes:
-    """Do to a working folder what a program did to its copy; `keep_out` names a file that is none of it.
+def apply_changes(
+    result: FolderResult, copied: FolderCopy, folder: Path, *, ignore: str | None = None
+) -> FolderChanges:
+    """Make the changes in a working folder that a program made in its copy, except to the file named `ignore`.
 
     Raises OSError where the disk does not take it.
     """
-    own = OwnFolder(folder)
-    gone = sorted(name for name in copied.files - left.files.keys() if left.tells_of(name) and name != keep_out)
-    deleted = tuple(name for name in gone if own.remove_file(name, same_as=copied.folder / name))
-    for name in sorted(copied.folders - left.folders, key=len, reverse=True):
-        if left.tells_of(name):
-            own.remove_folder(name)
-    refused = dict(left.closed)
-    for name in sorted(left.folders - copied.folders):
-        _is_done(partial(own.make_folder, name), name, refused)
-    written = tuple(
-        name
-        for name in sorted(left.files)
-        if name != keep_out and _is_changed(name, left, copied) and _is_done(_writing(own, name, left), name, refused)
-    )
-    return Changes(written=written, deleted=deleted, refused=refused)
+    work = WorkFolder(folder)
+    missing = sorted(name for name in copied.files - result.files.keys() if result.is_removed(name) and name != ignore)
+    deleted = tuple(name for name in missing if work.remove_file(name, same_as=copied.folder / name))
+    for name in sorted(copied.folders - result.folders, key=len, reverse=True):
+        if result.is_removed(name):
+            work.remove_folder(name)
+    refused, written = dict(result.refused), list[str]()
+    for name in sorted(result.folders - copied.folders):
+        with _noted(name, refused):
+            work.make_folder(name)
+    for name in sorted(result.files):
+        if name != ignore and _is_changed(name, result, copied):
+            with _noted(name, refused):
+                work.write(name, result.files[name], executable=name in result.executable)
+                written.append(name)
+    return FolderChanges(written=tuple(written), deleted=deleted, refused=refused)
 
 
-def _is_changed(name: str, left: Left, copied: Copied) -> bool:
+def _is_changed(name: str, result: FolderResult, copied: FolderCopy) -> bool:
     if name not in copied.files:
         return True
     before = copied.folder / name
-    if (name in left.executable) != bool(before.stat().st_mode & stat.S_IXUSR):
+    if (name in result.executable) != bool(before.stat().st_mode & stat.S_IXUSR):
         return True
-    with left.files[name].open("rb") as file:
+    with result.files[name].open("rb") as file:
         return not is_same(file, before)
 
 
-def _writing(own: OwnFolder, name: str, left: Left) -> Callable[[], None]:
-    return partial(own.write, name, left.files[name], executable=name in left.executable)
-
-
-def _is_done(act: Callable[[], None], name: str, refused: dict[str, str]) -> bool:
+@contextmanager
+def _noted(name: str, refused: dict[str, str]) -> Iterator[None]:
+    """Add the name and the reason to `refused` if its path is obstructed."""
     try:
-        act()
-    except InTheWayError as error:
+        yield
+    except ObstructedPathError as error:
         refused[name] = str(error)
-        return False
-    return True

@@ -14,7 +14,7 @@ from flyteplugins_codegen.autogen.ask import ask_for
 from flyteplugins_codegen.autogen.model_config import ModelConfig
 from flyteplugins_codegen.errors import ReplyError, RequestError
 from flyteplugins_codegen.evaluation.values import Problem, Sample
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.replies import Reply
 from flyteplugins_codegen.models.spending import Message
 from flyteplugins_codegen.store import write_file
@@ -36,7 +36,7 @@ async def sample_model(
     config: ModelConfig,
     *,
     tries: range,
-    account: Account | None = None,
+    account: BudgetAccount | None = None,
     at_once: int = 8,
 ) -> list[Sample]:
     """A sample for each problem and each number in `tries`, problem by problem; `at_once` calls are made at a time.
@@ -78,7 +78,7 @@ def write_samples(samples: Sequence[Sample], path: Path) -> Path:
     return path
 
 
-async def _sample(problem: Problem, number: int, config: ModelConfig, account: Account | None) -> Sample:
+async def _sample(problem: Problem, number: int, config: ModelConfig, account: BudgetAccount | None) -> Sample:
     asking = config.model_copy(update={"attempt": config.attempt + number})
     try:
         answer = await ask_for(ProgramReply, _messages(problem), config=asking, purpose="solution", account=account)

@@ -25,7 +25,7 @@ from flyteplugins_codegen.flyte.evaluation import Evaluated, evaluate, problem_p
 from flyteplugins_codegen.flyte.pods import BESIDE, keeping_replies
 from flyteplugins_codegen.flyte.state import Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import model_secrets
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.models.spending import Budget, Spending
@@ -127,7 +127,7 @@ def sample_chunk(
 ) -> Sampled:
     """Ask for every sample of the chunk. Raises BudgetSpentError where the budget does not last: raise it and go on."""
     chosen = load_problems(Path(os.fspath(problems)), only=chunk.task_ids)
-    account = Account(_left(budget, sum(before, Spending())))
+    account = BudgetAccount(_left(budget, sum(before, Spending())))
     asking = sample_model(chosen, sampling.config, tries=range(sampling.n), account=account, at_once=sampling.at_once)
     samples = run_blocking(asking)
     path = write_samples(samples, cache_dir() / "samples" / f"{digest(chunk, sampling)}.jsonl")

@@ -1,1 +1,1 @@
-"""Talking to models: one protocol, one file for each provider, replies checked, recorded and remembered."""
+"""Calling models: one contract, one module for each provider's API, replies validated, recorded and cached."""

@@ -1,4 +1,4 @@
-"""Anthropic's Messages."""
+"""Anthropic's Messages API."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Any
 from pydantic import JsonValue
 
 from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress, tls_context
-from flyteplugins_codegen.llm.http_model import Body, SilentEndError
+from flyteplugins_codegen.llm.http_model import Body, BrokenStreamError
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
 from flyteplugins_codegen.llm.wire import (
     arguments_object,
     arguments_text,
+    dict_or_empty,
     dig,
     dig_count,
     dig_text,
-    failure_of,
     parse_object,
+    read_failure,
     read_streamed,
-    usage_of_broken,
+    usage_of_partial,
     with_schema_in_prompt,
 )
 from flyteplugins_codegen.models.spending import Message, Tool, ToolCall, Usage
@@ -33,8 +34,8 @@ ADDRESS = ProviderAddress(
 )
 DEFAULT_MAX_TOKENS = 16_384
 _CONNECT_TIMEOUT_S = 10.0
-_CACHED: JsonValue = {"type": "ephemeral"}
-_PASSING_ERRORS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
+_CACHE_MARK: JsonValue = {"type": "ephemeral"}
+_TRANSIENT_ERRORS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 _THOUGHTS = ("thinking", "redacted_thinking")
 _STOP_REASONS: dict[str, StopReason] = {
     "end_turn": "complete",
@@ -70,7 +71,7 @@ class Messages:
         if request.tools:
             body["tools"] = [_tool(tool) for tool in request.tools]
         elif reply_format == "output_config":
-            body["output_config"] = {**_as_dict(request.params.get("output_config")), "format": _format(request)}
+            body["output_config"] = {**dict_or_empty(request.params.get("output_config")), "format": _format(request)}
         elif reply_format == "tool":
             body["tools"] = [{"name": request.reply_name, "input_schema": request.reply_schema}]
             body["tool_choice"] = {"type": "tool", "name": request.reply_name}
@@ -82,21 +83,23 @@ class Messages:
 
         client = anthropic.AsyncAnthropic(
             api_key=endpoint.key.get_secret_value(),
-            base_url=endpoint.address.removesuffix("/v1"),  # which this client adds itself
+            base_url=endpoint.address.removesuffix("/v1"),  # the client adds it itself
             max_retries=0,
             timeout=anthropic.Timeout(timeout_s, connect=_CONNECT_TIMEOUT_S),
             http_client=anthropic.DefaultAsyncHttpxClient(verify=tls_context()),
         )
         async with client:
             try:
-                # By path, so that a parameter which the client's version does not know passes.
+                # By path, so that parameters that the client's version does not know are sent.
                 if not body.get("stream"):
                     return await client.post("/v1/messages", cast_to=str, body=body)
-                kind = anthropic.AsyncStream[str]
-                streamed = await client.post("/v1/messages", cast_to=str, body=body, stream=True, stream_cls=kind)
+                stream_type = anthropic.AsyncStream[str]
+                streamed = await client.post(
+                    "/v1/messages", cast_to=str, body=body, stream=True, stream_cls=stream_type
+                )
                 return await read_streamed(streamed.response)
             except anthropic.APIError as error:
-                return failure_of(error, _code_of)
+                return read_failure(error, _code_of)
 
     def parse_reply(self, body: str) -> ModelReply:
         """See `Dialect`."""
@@ -115,58 +118,58 @@ class Messages:
     def gather(self, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """See `Dialect`."""
         message: dict[str, Any] = next((event["message"] for event in events if "message" in event), {})
-        broken = usage_of_broken(_usage(message.get("usage")), _said(events)) if message else None
+        broken = usage_of_partial(_usage(message.get("usage")), _partial_text(events)) if message else None
         _raise_error(events, broken)
         last = next((event for event in reversed(events) if event.get("type") == "message_delta"), None)
         if last is None or not dig_text(last, "delta", "stop_reason"):
-            raise SilentEndError(usage=broken)
+            raise BrokenStreamError(usage=broken)
         usage = {**(message.get("usage") or {}), **(last.get("usage") or {})}
-        return {**message, **last["delta"], "content": _gathered(events), "usage": usage}
+        return {**message, **last["delta"], "content": _joined_blocks(events), "usage": usage}
 
     def is_elsewhere(self, failure: CallFailure) -> bool:
-        """See `Dialect`: there is one path."""
+        """See `Dialect`. There is only one path."""
         del failure
         return False
 
 
-def _said(events: Sequence[dict[str, Any]]) -> str:
+def _partial_text(events: Sequence[dict[str, Any]]) -> str:
     names = ("text", "thinking", "partial_json")
     return "".join(dig_text(event, "delta", name) for event in events for name in names)
 
 
 def _raise_error(events: Sequence[dict[str, Any]], broken: Usage | None) -> None:
-    """What came before an error is no answer. The same request is made again where the error may pass."""
+    """Raise the error that a stream contains, if any: BrokenStreamError for a transient one, else ValueError."""
     for event in events:
         if event.get("type") == "error":
-            told = dig_text(event, "error", "message") or str(event.get("error"))
-            passes = dig_text(event, "error", "type") in _PASSING_ERRORS
-            raise SilentEndError(told, broken) if passes else ValueError(told)
+            message = dig_text(event, "error", "message") or str(event.get("error"))
+            is_transient = dig_text(event, "error", "type") in _TRANSIENT_ERRORS
+            raise BrokenStreamError(message, broken) if is_transient else ValueError(message)
 
 
-def _gathered(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The blocks of the content, each put together from its pieces."""
+def _joined_blocks(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The blocks of the content, each joined from its pieces."""
     blocks: dict[int, dict[str, Any]] = {}
     for event in events:
         index = dig_count(event, "index")
         if event.get("type") == "content_block_start":
             blocks[index] = dict(event["content_block"])
         elif event.get("type") == "content_block_delta" and index in blocks:
-            _add(blocks[index], event.get("delta"))
+            _append_delta(blocks[index], event.get("delta"))
     return list(blocks.values())
 
 
-def _add(block: dict[str, Any], delta: Any) -> None:
+def _append_delta(block: dict[str, Any], delta: Any) -> None:
     for name in ("text", "thinking", "signature"):
         if dig_text(delta, name):
             block[name] = dig_text(block, name) + dig_text(delta, name)
     piece = dig_text(delta, "partial_json")
-    if piece:  # kept as text, for it may be cut off
+    if piece:  # kept as text, because it may be cut off
         block["input"] = (block["input"] if isinstance(block["input"], str) else "") + piece
 
 
 def _system(texts: list[str]) -> JsonValue:
-    """The stable prefix of the conversation, marked for the provider's cache."""
-    return [{"type": "text", "text": "\n\n".join(texts), "cache_control": _CACHED}]
+    """The stable beginning of the conversation, marked for the provider's cache."""
+    return [{"type": "text", "text": "\n\n".join(texts), "cache_control": _CACHE_MARK}]
 
 
 def _format(request: ModelRequest) -> JsonValue:
@@ -175,27 +178,23 @@ def _format(request: ModelRequest) -> JsonValue:
     return {"type": "json_schema", "schema": anthropic.transform_schema(dict(request.reply_schema))}
 
 
-def _as_dict(value: JsonValue) -> dict[str, JsonValue]:
-    return value if isinstance(value, dict) else {}
-
-
 def _tool(tool: Tool) -> JsonValue:
     return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
 def _messages(messages: Sequence[Message]) -> list[JsonValue]:
-    """The messages; where tools have answered, the whole conversation by now is marked for the provider's cache."""
-    rendered: list[JsonValue] = [{"role": each.role, "content": _content(each)} for each in messages]
+    """The messages; if the last one has tool results, the conversation up to it is marked for the provider's cache."""
+    rendered: list[JsonValue] = [{"role": message.role, "content": _content(message)} for message in messages]
     last = dig(rendered, -1, "content", -1)
     if isinstance(last, dict) and messages[-1].tool_results:
-        last["cache_control"] = _CACHED
+        last["cache_control"] = _CACHE_MARK
     return rendered
 
 
 def _shared_first(message: Message) -> JsonValue:
-    """What other calls begin with as a block of its own, marked for the provider's cache."""
+    """The content as two blocks: the part shared with other calls, marked for the provider's cache, and the rest."""
     shared, rest = message.content[: message.shared_chars], message.content[message.shared_chars :]
-    first: JsonValue = {"type": "text", "text": shared, "cache_control": _CACHED}
+    first: JsonValue = {"type": "text", "text": shared, "cache_control": _CACHE_MARK}
     return [first, {"type": "text", "text": rest}] if rest.strip() else [first]
 
 
@@ -206,8 +205,8 @@ def _content(message: Message) -> JsonValue:
         return message.content
     blocks: list[JsonValue] = list(message.thoughts)
     blocks += [
-        {"type": "tool_result", "tool_use_id": each.call_id, "content": each.content, "is_error": each.is_error}
-        for each in message.tool_results
+        {"type": "tool_result", "tool_use_id": result.call_id, "content": result.content, "is_error": result.is_error}
+        for result in message.tool_results
     ]
     if message.content.strip():
         blocks.append({"type": "text", "text": message.content})
@@ -224,7 +223,7 @@ def _tool_calls(content: Sequence[Any]) -> Iterator[ToolCall]:
 
 
 def _usage(usage: Any) -> Usage:
-    """`input_tokens` of this provider leaves out what was read from or written to its cache: added in again here."""
+    """The usage. This provider's `input_tokens` leave out those read from or written to its cache; they are added."""
     cached = dig_count(usage, "cache_read_input_tokens")
     written = dig_count(usage, "cache_creation_input_tokens")
     return Usage(

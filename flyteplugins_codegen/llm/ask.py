@@ -1,4 +1,4 @@
-"""Ask for a value: the reply checked, re-asked once when it cannot be used, every call accounted for."""
+"""Ask a model for a value of a type: the reply is validated, and requested once more when it cannot be used."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from flyteplugins_codegen.errors import (
     ReplyError,
     TruncatedReplyError,
 )
+from flyteplugins_codegen.llm.json_reply import find_object
 from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest, portable_schema
-from flyteplugins_codegen.llm.wire import find_object
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Message, ModelCall, Purpose, Usage
 
 ReplyT = TypeVar("ReplyT", bound=BaseModel)
 
 _log = logging.getLogger("flyteplugins_codegen.llm")
-# Far above the attempts that callers number, so that the two never meet.
-_FRESH_ATTEMPT = 1_000
-_SHOWN_ERRORS = 10
+# Far above the attempt numbers of callers, so that the two never collide.
+_NEW_ATTEMPT = 1_000
+_MAX_LISTED_ERRORS = 10
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer(Generic[ReplyT]):
-    """A valid reply, and the calls that it took, the failed ones included."""
+class ModelAnswer(Generic[ReplyT]):
+    """A valid reply, and all calls that were made for it, including failed ones."""
 
     value: ReplyT
     calls: tuple[ModelCall, ...]
@@ -52,8 +52,8 @@ def build_request(
 
 
 @dataclasses.dataclass(frozen=True)
-class Expected(Generic[ReplyT]):
-    """What counts as a valid reply: its type, and a check that raises ValueError saying what is wrong with a value."""
+class _ExpectedReply(Generic[ReplyT]):
+    """What makes a reply valid: its type, and a check that raises ValueError for a value that cannot be used."""
 
     reply_type: type[ReplyT]
     check: Callable[[ReplyT], object] = lambda _: None
@@ -66,32 +66,32 @@ async def ask(
     check: Callable[[ReplyT], object] = lambda _: None,
     *,
     keeps_unusable: bool = False,
-) -> Answer[ReplyT]:
-    """Ask until there is a valid reply: once, and once more carrying what was wrong with the first reply.
+) -> ModelAnswer[ReplyT]:
+    """Ask, and ask once more with the error if the reply is not valid.
 
     `check` raises ValueError for a value that cannot be used, such as an edit that does not apply.
 
-    Replies that an earlier run already found unusable are no reason to fail again: then the question is put afresh.
-    With `keeps_unusable` they stand, for a caller that takes them for an answer of their own and goes on.
+    If both replies come from the cache of an earlier run, the request is made again as a new attempt, unless the caller
+    sets `keeps_unusable` to get the error.
 
-    Raises ModelError; `calls` of the error are all calls that brought a reply, so that what was paid is known.
-    TruncatedReplyError, RefusedReplyError and InvalidReplyError say that the second reply could not be used either.
+    Raises ModelError. Its `calls` are all calls that had a reply, so that their cost is known. TruncatedReplyError,
+    RefusedReplyError and InvalidReplyError mean that the second reply could not be used either.
     """
     calls: tuple[ModelCall, ...] = ()
-    expected = Expected(reply_type, check)
+    expected = _ExpectedReply(reply_type, check)
     while True:
         outcome, made = await _ask_twice(model, request, expected, calls)
         calls += made
         if not isinstance(outcome, ReplyError):
-            return Answer(outcome, calls)
+            return ModelAnswer(outcome, calls)
         if keeps_unusable or not all(call.is_reused for call in made):
             outcome.calls = calls
             raise outcome
-        request = request.model_copy(update={"attempt": request.attempt + _FRESH_ATTEMPT})
+        request = request.model_copy(update={"attempt": request.attempt + _NEW_ATTEMPT})
 
 
 async def _ask_twice(
-    model: Model, request: ModelRequest, expected: Expected[ReplyT], before: tuple[ModelCall, ...]
+    model: Model, request: ModelRequest, expected: _ExpectedReply[ReplyT], before: tuple[ModelCall, ...]
 ) -> tuple[ReplyT | ReplyError, tuple[ModelCall, ...]]:
     reply, call = await call_once(model, request, before)
     outcome = _read_checked(reply, expected)
@@ -102,7 +102,7 @@ async def _ask_twice(
     return _read_checked(again, expected), (call, second)
 
 
-def _read_checked(reply: ModelReply, expected: Expected[ReplyT]) -> ReplyT | ReplyError:
+def _read_checked(reply: ModelReply, expected: _ExpectedReply[ReplyT]) -> ReplyT | ReplyError:
     value = read_reply(reply, expected.reply_type)
     if isinstance(value, ReplyError):
         return value
@@ -116,9 +116,9 @@ def _read_checked(reply: ModelReply, expected: Expected[ReplyT]) -> ReplyT | Rep
 async def call_once(
     model: Model, request: ModelRequest, before: tuple[ModelCall, ...] = ()
 ) -> tuple[ModelReply, ModelCall]:
-    """The reply as it comes, and the call that it took.
+    """The reply as it was received, and the call as it is recorded.
 
-    A ModelError carries the calls `before` it, and its own where replies broke off in it.
+    The `calls` of a ModelError are those `before` it, and its own call where replies broke off in it.
     """
     _log.info("%s: asking %s", request.purpose, model.name)
     started = time.monotonic()
@@ -149,14 +149,14 @@ async def call_once(
 
 
 def _broken_calls(error: ModelError, name: str, request: ModelRequest, wall_s: float) -> tuple[ModelCall, ...]:
-    """A call that brought no whole reply and was paid for all the same."""
+    """A call without a complete reply that was paid for all the same; empty if it cost nothing."""
     usage = getattr(error, "usage", None) or Usage()
     call = ModelCall(purpose=request.purpose, model=name, usage=usage, wall_s=wall_s, messages=request.messages)
     return (call,) if usage != Usage() else ()
 
 
 def read_reply(reply: ModelReply, reply_type: type[ReplyT]) -> ReplyT | ReplyError:
-    """The value that the reply holds, or the error that says why it holds none. Pure."""
+    """The value in the reply, or the error that says why there is none. Pure."""
     if reply.stop_reason == "truncated":
         return TruncatedReplyError(
             f"the reply was cut off at the length limit after {reply.usage.output_tokens} tokens; "
@@ -168,7 +168,7 @@ def read_reply(reply: ModelReply, reply_type: type[ReplyT]) -> ReplyT | ReplyErr
     required = [name for name, field in reply_type.model_fields.items() if field.is_required()]
     try:
         value = reply_type.model_validate(find_object(reply.text, required))
-        value.model_dump_json()  # fails for half a character (`\ud800`), which JSON can hold and no file
+        value.model_dump_json()  # fails for a lone surrogate (`\ud800`), which JSON can contain but no file
     except ValidationError as error:
         return InvalidReplyError(f"the reply is no valid {reply_type.__name__}:\n{_list_errors(error)}")
     except ValueError as error:
@@ -177,20 +177,20 @@ def read_reply(reply: ModelReply, reply_type: type[ReplyT]) -> ReplyT | ReplyErr
 
 
 def _list_errors(error: ValidationError) -> str:
-    lines = [f"- {'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors(include_url=False)]
-    return "\n".join(lines[:_SHOWN_ERRORS])
+    lines = [f"- {'.'.join(map(str, item['loc']))}: {item['msg']}" for item in error.errors(include_url=False)]
+    return "\n".join(lines[:_MAX_LISTED_ERRORS])
 
 
 def _re_ask(request: ModelRequest, reply: ModelReply, problem: ReplyError) -> ModelRequest:
     if not isinstance(problem, InvalidReplyError) or not reply.text.strip():
-        return _amended(request, _complaint(problem))
-    said = Message(role="assistant", content=reply.text)
-    asked = Message(role="user", content=_complaint(problem))
-    return request.model_copy(update={"messages": (*request.messages, said, asked)})
+        return _with_paragraph(request, _complaint(problem))
+    answer = Message(role="assistant", content=reply.text)
+    complaint = Message(role="user", content=_complaint(problem))
+    return request.model_copy(update={"messages": (*request.messages, answer, complaint)})
 
 
-def _amended(request: ModelRequest, text: str) -> ModelRequest:
-    """The same request with a paragraph more: two user messages in a row break some servers' chat templates."""
+def _with_paragraph(request: ModelRequest, text: str) -> ModelRequest:
+    """The same request with a paragraph more; two user messages in a row break some servers' chat templates."""
     *others, last = request.messages
     amended = last.model_copy(update={"content": f"{last.content}\n\n{text}"})
     return request.model_copy(update={"messages": (*others, amended)})

@@ -1,4 +1,4 @@
-"""Whom a provider's client talks to, and with which key; the key's value never shows."""
+"""The address and the key that a provider's client uses; the key's value is never shown."""
 
 from __future__ import annotations
 
@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     import ssl
 
 _PLACEHOLDER = "no-key"
-
-
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,100}\Z")
 
 
 class Endpoint(Value):
-    """One model at one address. `key_variable` names where the key came from, "" for a server that needs none."""
+    """One model at one address. `key_variable` names the source of the key, "" for a server that needs none."""
 
     model_config = ConfigDict(protected_namespaces=())
 
@@ -39,13 +37,13 @@ class Endpoint(Value):
         return f"{self.provider}/{self.model_id} at {self.address}"
 
     def redact(self, text: str) -> str:
-        """The text without the key, which some servers quote in their errors."""
+        """The text without the key, which some servers quote in their error messages."""
         value = self.key.get_secret_value()
         return text if value == _PLACEHOLDER else text.replace(value, "[key]")
 
 
 class ProviderAddress(Value):
-    """Where a provider is by default, and which environment variables say otherwise."""
+    """A provider's default address, and the environment variables for another address and for the key."""
 
     provider: str
     default: str
@@ -56,11 +54,13 @@ class ProviderAddress(Value):
 def resolve_endpoint(
     settings: Settings, model_id: str, address: ProviderAddress, key: SecretStr | None = None
 ) -> Endpoint:
-    """The endpoint that the settings mean. A server of the user's own needs no key, unless the settings name one.
+    """The endpoint for the settings. A server of the user's own needs no key, unless the settings name one.
 
-    `key` is the key itself, where a caller holds it; then no variable is looked at.
+    `key` is the value of the key, used in place of a variable.
 
-    Raises MissingKeyError; SettingsError for an address or a key that cannot be one.
+    Raises:
+        MissingKeyError: the endpoint needs a key and there is none.
+        SettingsError: an address or a key is not valid.
     """
     base = settings.api_base or os.environ.get(address.base_variable) or address.default
     if not base.startswith(("http://", "https://")):
@@ -88,7 +88,7 @@ def resolve_endpoint(
 
 
 def find_secret(name: str) -> str | None:
-    """The environment variable of this name, else the Flyte secret where a task runs with flytekit loaded."""
+    """The value of this environment variable, else of this Flyte secret if flytekit is loaded; None without either."""
     value = os.environ.get(name, "").strip()
     if value or "flytekit" not in sys.modules:
         return value or None
@@ -115,12 +115,9 @@ def _missing_key(settings: Settings, variable: str) -> MissingKeyError:
     )
 
 
-# The certificate authorities that every provider's client trusts, read from the disk once.
-
-
 @functools.cache
 def tls_context() -> ssl.SSLContext:
-    """What the clients would each make for themselves, at 18 ms a call. Nobody changes it."""
-    import httpx2  # of both providers' clients
+    """The certificates that all clients share, read once; each client would take 18 ms to make its own context."""
+    import httpx2  # the HTTP library of both providers' clients
 
     return httpx2.create_ssl_context()

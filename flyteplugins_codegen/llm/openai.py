@@ -1,4 +1,4 @@
-"""OpenAI's Chat Completions, which Ollama, vLLM, llama.cpp, LM Studio and most gateways speak as well."""
+"""OpenAI's Chat Completions API, which Ollama, vLLM, llama.cpp, LM Studio and most gateways implement too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import JsonValue
 
 from flyteplugins_codegen.llm.endpoint import Endpoint, ProviderAddress, tls_context
-from flyteplugins_codegen.llm.http_model import Body, SilentEndError
+from flyteplugins_codegen.llm.http_model import Body, BrokenStreamError
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
 from flyteplugins_codegen.llm.wire import (
@@ -17,10 +17,10 @@ from flyteplugins_codegen.llm.wire import (
     dig,
     dig_count,
     dig_text,
-    failure_of,
     parse_object,
+    read_failure,
     read_streamed,
-    usage_of_broken,
+    usage_of_partial,
     with_schema_in_prompt,
 )
 from flyteplugins_codegen.models.spending import Message, ToolCall, Usage
@@ -32,7 +32,7 @@ ADDRESS = ProviderAddress(
     key_variable="OPENAI_API_KEY",
 )
 _CONNECT_TIMEOUT_S = 10.0
-_PASSING_ERRORS = frozenset({"server_error", "rate_limit_exceeded", "overloaded", "timeout"})
+_TRANSIENT_ERRORS = frozenset({"server_error", "rate_limit_exceeded", "overloaded", "timeout"})
 _STOP_REASONS: dict[str, StopReason] = {
     "stop": "complete",
     "tool_calls": "complete",
@@ -42,7 +42,7 @@ _STOP_REASONS: dict[str, StopReason] = {
 
 
 class ChatCompletions:
-    """The dialect. Formats: a strict schema; any JSON object, the schema being in the prompt; the prompt alone."""
+    """The dialect. Formats: a strict schema; any JSON object, with the schema in the prompt; the prompt alone."""
 
     formats = ("json_schema", "json_object", "prompt")
 
@@ -89,15 +89,15 @@ class ChatCompletions:
         """See `Dialect`."""
         choices = [dig(event, "choices", 0) for event in events]
         deltas = [dig(choice, "delta") for choice in choices]
-        broken = usage_of_broken(Usage(), "".join(map(_said, deltas))) if events else None
+        broken = usage_of_partial(Usage(), "".join(map(_delta_text, deltas))) if events else None
         _raise_error(events, broken)
         reasons = [dig_text(choice, "finish_reason") for choice in choices if dig_text(choice, "finish_reason")]
         if not reasons:
-            raise SilentEndError(usage=broken)
+            raise BrokenStreamError(usage=broken)
         message = {
             "content": "".join(dig_text(delta, "content") for delta in deltas),
             "refusal": "".join(dig_text(delta, "refusal") for delta in deltas),
-            "tool_calls": _gathered_calls(deltas),
+            "tool_calls": _joined_calls(deltas),
         }
         return {
             "model": next((dig_text(event, "model") for event in events if dig_text(event, "model")), ""),
@@ -106,23 +106,23 @@ class ChatCompletions:
         }
 
     def is_elsewhere(self, failure: CallFailure) -> bool:
-        """See `Dialect`: OpenAI names the path under which a model is."""
+        """See `Dialect`. OpenAI's error names the path of a model that has another one."""
         return failure.status in (400, 404) and "v1/responses" in failure.message
 
 
 def plain_message(message: Message) -> Body:
-    """Role and words, which is all that most messages are."""
+    """The body of a message that is only text."""
     return {"role": message.role, "content": message.content}
 
 
 def _with_tools(model_id: str, request: ModelRequest) -> Body:
     tools: list[JsonValue] = [{"type": "function", "function": tool.model_dump(mode="json")} for tool in request.tools]
-    messages: list[JsonValue] = [each for message in request.messages for each in _messages(message)]
+    messages: list[JsonValue] = [rendered for message in request.messages for rendered in _messages(message)]
     return {"model": model_id, "messages": messages, "tools": tools}
 
 
 def _messages(message: Message) -> Iterator[Body]:
-    """The message as this protocol has it: every result is one of its own, before what the user says beside them."""
+    """The message in the form of this API: each tool result is a message of its own, before the user's text."""
     for result in message.tool_results:
         yield {"role": "tool", "tool_call_id": result.call_id, "content": result.content}
     if message.tool_calls:
@@ -144,8 +144,8 @@ def _tool_calls(calls: Any) -> Iterator[ToolCall]:
         )
 
 
-def _gathered_calls(deltas: Sequence[Any]) -> list[dict[str, Any]]:
-    """The calls, each put together from its pieces: by index, or where servers count none, by a new id."""
+def _joined_calls(deltas: Sequence[Any]) -> list[dict[str, Any]]:
+    """The calls, each joined from its pieces by their index, or by a new id where a server counts none."""
     calls: dict[tuple[int, str], dict[str, Any]] = {}
     for piece in (piece for delta in deltas for piece in dig(delta, "tool_calls") or []):
         index, identity = dig_count(piece, "index"), dig_text(piece, "id")
@@ -162,7 +162,7 @@ def _piece(arguments: Any) -> str:
 
 
 async def post_by_path(path: str, endpoint: Endpoint, body: Body, timeout_s: float) -> str | CallFailure:
-    """Send it once through OpenAI's client; the answer's raw body."""
+    """Send a body once through OpenAI's client and return the raw answer."""
     import openai
 
     client = openai.AsyncOpenAI(
@@ -174,19 +174,19 @@ async def post_by_path(path: str, endpoint: Endpoint, body: Body, timeout_s: flo
     )
     async with client:
         try:
-            # By path, so that a parameter which only this server knows passes. Besides, the first touch of
+            # By path, so that parameters that only this server knows are sent. Besides, the first use of
             # `client.chat` imports the types of the whole API, which takes 0.15 s.
             if not body.get("stream"):
                 return await client.post(path, cast_to=str, body=body)
-            kind = openai.AsyncStream[str]
-            streamed = await client.post(path, cast_to=str, body=body, stream=True, stream_cls=kind)
+            stream_type = openai.AsyncStream[str]
+            streamed = await client.post(path, cast_to=str, body=body, stream=True, stream_cls=stream_type)
             return await read_streamed(streamed.response)
         except openai.APIError as error:
-            return failure_of(error, _code_of)
+            return read_failure(error, _code_of)
 
 
 def _content(content: Any) -> str:
-    """The text, which some servers send in parts."""
+    """The text of a message; some servers send it in parts."""
     if isinstance(content, list):
         return "".join(dig_text(part, "text") for part in content)
     return content if isinstance(content, str) else ""
@@ -205,15 +205,15 @@ def _code_of(body: Any) -> str:
     return dig_text(body, "code") or dig_text(body, "error", "code") or dig_text(body, "type")
 
 
-def _said(delta: Any) -> str:
+def _delta_text(delta: Any) -> str:
     pieces = [dig(piece, "function", "arguments") for piece in dig(delta, "tool_calls") or []]
     return "".join([dig_text(delta, "content"), dig_text(delta, "refusal"), *map(_piece, pieces)])
 
 
 def _raise_error(events: Sequence[dict[str, Any]], broken: Usage | None) -> None:
-    """What came before an error is no answer. The same request is made again where the error may pass."""
+    """Raise the error that a stream contains, if any: BrokenStreamError for a transient one, else ValueError."""
     for event in events:
         if event.get("error"):
             kinds = {dig_text(event, "error", "type"), dig_text(event, "error", "code")}
-            told = dig_text(event, "error", "message") or str(event["error"])
-            raise SilentEndError(told, broken) if kinds & _PASSING_ERRORS else ValueError(told)
+            message = dig_text(event, "error", "message") or str(event["error"])
+            raise BrokenStreamError(message, broken) if kinds & _TRANSIENT_ERRORS else ValueError(message)

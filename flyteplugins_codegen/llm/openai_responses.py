@@ -1,4 +1,4 @@
-"""OpenAI's Responses, which some of its models speak alone; nothing is stored on the server.
+"""OpenAI's Responses API, the only one of some of its models; nothing is stored on the server.
 
 https://platform.openai.com/docs/api-reference/responses
 """
@@ -11,31 +11,32 @@ from typing import Any
 from pydantic import JsonValue
 
 from flyteplugins_codegen.llm.endpoint import Endpoint
-from flyteplugins_codegen.llm.http_model import Body, SilentEndError
+from flyteplugins_codegen.llm.http_model import Body, BrokenStreamError
 from flyteplugins_codegen.llm.openai import plain_message, post_by_path
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest, StopReason
 from flyteplugins_codegen.llm.retries import CallFailure
 from flyteplugins_codegen.llm.wire import (
     arguments_json,
     arguments_text,
+    dict_or_empty,
     dig,
     dig_count,
     dig_text,
     parse_object,
-    usage_of_broken,
+    usage_of_partial,
     with_schema_in_prompt,
 )
 from flyteplugins_codegen.models.spending import Message, ToolCall, Usage
 
 _NO_SUCH_PATH = (404, 405, 501)
 _ENDS = ("response.completed", "response.incomplete", "response.failed")
-# The names that Chat Completions has for the same.
+# Parameters by their names in Chat Completions.
 _LENGTHS = ("max_tokens", "max_completion_tokens")
 _NESTED = {"reasoning_effort": ("reasoning", "effort"), "verbosity": ("text", "verbosity")}
 
 
 class Responses:
-    """The dialect. Formats: as those of `ChatCompletions`."""
+    """The dialect. Its formats are those of `ChatCompletions`."""
 
     formats = ("json_schema", "json_object", "prompt")
 
@@ -55,8 +56,8 @@ class Responses:
         body: Body = {"model": model_id, "input": items, "store": False}
         if request.tools:
             body["tools"] = [{"type": "function", "strict": False, **tool.model_dump()} for tool in request.tools]
-        told = {**(text if isinstance(text, dict) else {}), **_format(request, reply_format)}
-        return {**body, **({"text": told} if told else {}), **params}
+        text = {**dict_or_empty(text), **_format(request, reply_format)}
+        return {**body, **({"text": text} if text else {}), **params}
 
     async def post(self, endpoint: Endpoint, body: Body, timeout_s: float) -> str | CallFailure:
         """See `Dialect`."""
@@ -79,15 +80,15 @@ class Responses:
         )
 
     def gather(self, events: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """See `Dialect`: the last event holds the whole answer."""
+        """See `Dialect`. The last event contains the whole answer."""
         for event in events:
             if event.get("type") in _ENDS and isinstance(event.get("response"), dict):
                 return dict(event["response"])
-        said = "".join(dig_text(event, "delta") for event in events)
-        raise SilentEndError(usage=usage_of_broken(Usage(), said) if events else None)
+        partial = "".join(dig_text(event, "delta") for event in events)
+        raise BrokenStreamError(usage=usage_of_partial(Usage(), partial) if events else None)
 
     def is_elsewhere(self, failure: CallFailure) -> bool:
-        """See `Dialect`: of most servers but OpenAI's own there is no such path."""
+        """See `Dialect`. Most servers other than OpenAI's own do not have this path."""
         return failure.status in _NO_SUCH_PATH and failure.code != "model_not_found"
 
 
@@ -98,14 +99,10 @@ def _renamed(params: dict[str, JsonValue]) -> dict[str, JsonValue]:
             renamed["max_output_tokens"] = value
         elif name in _NESTED:
             outer, inner = _NESTED[name]
-            renamed[outer] = {**_as_dict(renamed.get(outer, params.get(outer))), inner: value}
+            renamed[outer] = {**dict_or_empty(renamed.get(outer, params.get(outer))), inner: value}
         else:
             renamed.setdefault(name, value)
     return renamed
-
-
-def _as_dict(value: JsonValue) -> dict[str, JsonValue]:
-    return value if isinstance(value, dict) else {}
 
 
 def _format(request: ModelRequest, reply_format: str) -> dict[str, JsonValue]:
@@ -123,7 +120,7 @@ def _format(request: ModelRequest, reply_format: str) -> dict[str, JsonValue]:
 
 
 def _items(message: Message) -> Iterator[Body]:
-    """The message as this protocol has it: calls and results are items of their own."""
+    """The message in the form of this API: calls and results are items of their own."""
     for result in message.tool_results:
         yield {"type": "function_call_output", "call_id": result.call_id, "output": result.content}
     if message.content or not (message.tool_results or message.tool_calls):

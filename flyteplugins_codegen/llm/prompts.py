@@ -1,7 +1,7 @@
-"""What a model is told. Pure text.
+"""The prompts: every message that is sent to a model for a job, and the descriptions of failures in them. Pure text.
 
-Role and job come first, the same in every call of a run, so that a provider can keep what it made of them; then what is
-asked for; what changes from call to call comes last.
+Role and job come first and are the same in every call of a run, so that a provider can cache them; then the task; what
+changes from call to call comes last. Recordings are matched by these texts, so changing one needs new recordings.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ as can be told apart by what the description promises. Work every expected value
 do not copy it from the code, which may be wrong. Where a change makes no difference that the description speaks of, \
 leave it. Do not repeat the tests that are there."""
 
-FRESH_CONTRACT = """\
+REDRAFT_CONTRACT = """\
 Write the script anew, from the description, by an approach of your own that meets none of these failures."""
 
 
@@ -75,117 +75,6 @@ they can be checked row by row before a program runs:
 - No rule for what is conditional, about several rows at once, about a program or its output's order, or unclear. \
 A sentence may have several rules, or none.
 - Nulls satisfy every condition but not_null."""
-
-
-def _types(title: str, declared: dict[str, TypeName]) -> list[str]:
-    if not declared:
-        return []
-    return [f"{title}: " + ", ".join(f"{name} ({kind})" for name, kind in declared.items())]
-
-
-def _examples(examples: Iterable[Example]) -> list[str]:
-    lines = [json.dumps(example.model_dump(mode="json"), ensure_ascii=False) for example in examples]
-    return ["Examples that must hold:", *lines] if lines else []
-
-
-class Brief(Value):
-    """What every author of one job is told. `installed` are distributions that a solution may import as it is."""
-
-    request: Request
-    context: DataContext = DataContext()
-    role: str | None = None
-    installed: tuple[str, ...] = ()
-
-
-def describe_job(brief: Brief) -> str:
-    """The job as every author sees it: the same text, so that it is cached once."""
-    request = brief.request
-    parts = [f"# Job\n{request.prompt.strip()}"]
-    parts += _types("Inputs", dict(request.inputs))
-    parts += _types("Outputs", dict(request.outputs))
-    if brief.installed:
-        parts.append("Installed already: " + ", ".join(brief.installed))
-    if request.schema_text:
-        parts.append(f"# Schema\n{request.schema_text.strip()}")
-    if request.constraints:
-        parts.append("Constraints:\n" + "\n".join(f"- {constraint}" for constraint in request.constraints))
-    parts += _examples(request.examples)
-    if request.tests:
-        parts.append(f"# The user's tests\n```python\n{request.tests.strip()}\n```")
-    if brief.context.text:
-        parts.append(f"# Data\n{brief.context.text.strip()}")
-    return "\n".join(parts)
-
-
-def solution_messages(brief: Brief) -> tuple[Message, ...]:
-    """Ask for the plan, the script and its packages in one reply."""
-    return _messages(brief, SOLUTION_CONTRACT)
-
-
-def suite_messages(brief: Brief) -> tuple[Message, ...]:
-    """Ask for tests from the request and the data, not from the code."""
-    return _messages(brief, TESTS_CONTRACT)
-
-
-def constraints_messages(
-    constraints: Sequence[str], tables: Mapping[str, Mapping[str, str]], role: str | None
-) -> tuple[Message, ...]:
-    """Ask for the rules in sentences; `tables` are columns and their types by table."""
-    listed = [f"{number}. {constraint}" for number, constraint in enumerate(constraints, 1)]
-    described = [f"{table}: {json.dumps(columns, ensure_ascii=False)}" for table, columns in tables.items()]
-    text = "\n".join(["# Constraints", *listed, "# Tables: columns and types", *described])
-    return (
-        Message(role="system", content=f"{(role or ROLE).strip()}\n\n{CONSTRAINTS_CONTRACT}"),
-        Message(role="user", content=text),
-    )
-
-
-def repair_messages(brief: Brief, candidate: Candidate, failure: str, tests: str | None = None) -> tuple[Message, ...]:
-    """Ask for the cause and the change; `failure` comes from `describe_failure`, `tests` is the part that is shown."""
-    parts = [SOLUTION_CONTRACT, REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
-    if candidate.tests:
-        shown = tests or candidate.tests
-        is_whole = shown == candidate.tests
-        parts.append(_file("test_solution.py" if is_whole else "test_solution.py, without other tests", shown))
-    if candidate.solution.packages:
-        parts.append("Installed: " + ", ".join(candidate.solution.packages))
-    parts.append(f"# What failed\n{failure}")
-    return _messages(brief, *parts)
-
-
-def stronger_messages(brief: Brief, candidate: Candidate, survivors: Sequence[str]) -> tuple[Message, ...]:
-    """Ask for tests that tell the solution from the mutants that survived."""
-    parts = [TESTS_CONTRACT, _file("solution.py", candidate.solution.code)]
-    parts.append(_file("test_solution.py", candidate.tests or ""))
-    listed = "\n".join(f"- {survivor}" for survivor in survivors)
-    parts.append(f"# Wrong versions that pass\n{listed}\n\n{STRONGER_CONTRACT}")
-    return _messages(brief, *parts)
-
-
-def redraft_messages(brief: Brief, learnt: str, number: int) -> tuple[Message, ...]:
-    """Ask for a solution anew; `learnt` comes from `describe_learnt`, `number` tells drafts apart."""
-    system, job = solution_messages(brief)
-    text = (
-        f"{job.content}\n\n# Learnt from solutions that failed\n{learnt}\n\n{FRESH_CONTRACT} This is attempt {number}."
-    )
-    return system, job.model_copy(update={"content": text})
-
-
-def _messages(brief: Brief, *parts: str) -> tuple[Message, ...]:
-    job = describe_job(brief)
-    first, *others = parts
-    asked = "\n\n".join([job, f"# What is asked for\n{first}", *others])
-    return (
-        Message(role="system", content=(brief.role or ROLE).strip()),
-        Message(role="user", content=asked, shared_chars=len(job)),
-    )
-
-
-def _file(name: str, text: str) -> str:
-    return f"# {name}\n```python\n{text.strip()}\n```"
-
-
-# What an agent is told: the job as every author hears it, then the rules of working by tools.
 
 AGENT_ROLE = "You are a careful Python engineer, working by tools."
 
@@ -204,16 +93,6 @@ No tests are asked for. Work by the tools alone: they are all that you have, the
 are kept by plain names; solution.py cannot import the others. Run what you wrote, mend what fails by its cause, and \
 call `submit` as soon as everything passes. The user's examples and tests are right by definition."""
 
-
-def agent_messages(brief: Brief, *, writes_tests: bool) -> tuple[Message, ...]:
-    """The beginning of an agent's conversation: stable, so that a provider can cache it."""
-    contract = AGENT_CONTRACT if writes_tests else NO_TESTS_CONTRACT
-    system = f"{(brief.role or AGENT_ROLE).strip()}\n\n{SOLUTION_CONTRACT}\n\n{contract}"
-    return (Message(role="system", content=system), Message(role="user", content=describe_job(brief)))
-
-
-# What went wrong, as a model is told it: the smallest failing case in full, the rest by name, bounded in tokens.
-
 FAILURE_TOKENS: Final = 1_500
 LEARNT_TOKENS: Final = 500
 _CHARACTERS_A_TOKEN: Final = 4
@@ -221,15 +100,131 @@ FAILURE_CHARS: Final = FAILURE_TOKENS * _CHARACTERS_A_TOKEN
 _STDERR_CHARS: Final = 800
 _LINE_CHARS: Final = 160
 _MOST_TRIED: Final = 4
-_LAUNCHER: Final = "launcher: "  # begins what our launcher says on the script's stderr
+_LAUNCHER: Final = "launcher: "  # the prefix of our launcher's lines on the script's stderr
 _MARKS: Final = re.compile(r"\s+[~^]+$")
 _OWN_FILE: Final = re.compile(r'[/"](?:test_)?solution\.py"')
 
 
-def describe_failure(report: TestReport, smallest: Collection[str] = (), limit: int = FAILURE_CHARS) -> str:
-    """Every cause once, most authoritative first, in at most `limit` characters.
+def _types(title: str, declared: dict[str, TypeName]) -> list[str]:
+    if not declared:
+        return []
+    return [f"{title}: " + ", ".join(f"{name} ({kind})" for name, kind in declared.items())]
 
-    Of a suite's failed tests those that are named `smallest` are told in full, or the first; the others by name.
+
+def _examples(examples: Iterable[Example]) -> list[str]:
+    lines = [json.dumps(example.model_dump(mode="json"), ensure_ascii=False) for example in examples]
+    return ["Examples that must hold:", *lines] if lines else []
+
+
+class JobBrief(Value):
+    """What every prompt of one job starts from. `installed` are distributions that a solution may import already."""
+
+    request: Request
+    context: DataContext = DataContext()
+    role: str | None = None
+    installed: tuple[str, ...] = ()
+
+
+def describe_job(brief: JobBrief) -> str:
+    """The description of the job: the same text in every prompt, so that a provider caches it once."""
+    request = brief.request
+    parts = [f"# Job\n{request.prompt.strip()}"]
+    parts += _types("Inputs", dict(request.inputs))
+    parts += _types("Outputs", dict(request.outputs))
+    if brief.installed:
+        parts.append("Installed already: " + ", ".join(brief.installed))
+    if request.schema_text:
+        parts.append(f"# Schema\n{request.schema_text.strip()}")
+    if request.constraints:
+        parts.append("Constraints:\n" + "\n".join(f"- {constraint}" for constraint in request.constraints))
+    parts += _examples(request.examples)
+    if request.tests:
+        parts.append(f"# The user's tests\n```python\n{request.tests.strip()}\n```")
+    if brief.context.text:
+        parts.append(f"# Data\n{brief.context.text.strip()}")
+    return "\n".join(parts)
+
+
+def solution_messages(brief: JobBrief) -> tuple[Message, ...]:
+    """Ask for the plan, the script and its packages in one reply."""
+    return _messages(brief, SOLUTION_CONTRACT)
+
+
+def suite_messages(brief: JobBrief) -> tuple[Message, ...]:
+    """Ask for tests from the request and the data, not from the code."""
+    return _messages(brief, TESTS_CONTRACT)
+
+
+def constraints_messages(
+    constraints: Sequence[str], tables: Mapping[str, Mapping[str, str]], role: str | None
+) -> tuple[Message, ...]:
+    """Ask for the rules that the sentences state; `tables` maps each table to its columns and their types."""
+    listed = [f"{number}. {constraint}" for number, constraint in enumerate(constraints, 1)]
+    described = [f"{table}: {json.dumps(columns, ensure_ascii=False)}" for table, columns in tables.items()]
+    text = "\n".join(["# Constraints", *listed, "# Tables: columns and types", *described])
+    return (
+        Message(role="system", content=f"{(role or ROLE).strip()}\n\n{CONSTRAINTS_CONTRACT}"),
+        Message(role="user", content=text),
+    )
+
+
+def repair_messages(
+    brief: JobBrief, candidate: Candidate, failure: str, tests: str | None = None
+) -> tuple[Message, ...]:
+    """Ask for the cause and the change; `failure` is from `describe_failure`, `tests` is the part of them to show."""
+    parts = [SOLUTION_CONTRACT, REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
+    if candidate.tests:
+        included = tests or candidate.tests
+        is_whole = included == candidate.tests
+        parts.append(_file("test_solution.py" if is_whole else "test_solution.py, without other tests", included))
+    if candidate.solution.packages:
+        parts.append("Installed: " + ", ".join(candidate.solution.packages))
+    parts.append(f"# What failed\n{failure}")
+    return _messages(brief, *parts)
+
+
+def stronger_messages(brief: JobBrief, candidate: Candidate, survivors: Sequence[str]) -> tuple[Message, ...]:
+    """Ask for tests that fail for the mutants that survived."""
+    parts = [TESTS_CONTRACT, _file("solution.py", candidate.solution.code)]
+    parts.append(_file("test_solution.py", candidate.tests or ""))
+    listed = "\n".join(f"- {survivor}" for survivor in survivors)
+    parts.append(f"# Wrong versions that pass\n{listed}\n\n{STRONGER_CONTRACT}")
+    return _messages(brief, *parts)
+
+
+def redraft_messages(brief: JobBrief, learnt: str, number: int) -> tuple[Message, ...]:
+    """Ask for a new solution; `learnt` is from `describe_learnt`, `number` makes the prompts of drafts differ."""
+    system, job = solution_messages(brief)
+    task = f"{REDRAFT_CONTRACT} This is attempt {number}."
+    text = f"{job.content}\n\n# Learnt from solutions that failed\n{learnt}\n\n{task}"
+    return system, job.model_copy(update={"content": text})
+
+
+def _messages(brief: JobBrief, *parts: str) -> tuple[Message, ...]:
+    job = describe_job(brief)
+    first, *others = parts
+    text = "\n\n".join([job, f"# What is asked for\n{first}", *others])
+    return (
+        Message(role="system", content=(brief.role or ROLE).strip()),
+        Message(role="user", content=text, shared_chars=len(job)),
+    )
+
+
+def _file(name: str, text: str) -> str:
+    return f"# {name}\n```python\n{text.strip()}\n```"
+
+
+def agent_messages(brief: JobBrief, *, writes_tests: bool) -> tuple[Message, ...]:
+    """The beginning of an agent's conversation: the same in every turn, so that a provider can cache it."""
+    contract = AGENT_CONTRACT if writes_tests else NO_TESTS_CONTRACT
+    system = f"{(brief.role or AGENT_ROLE).strip()}\n\n{SOLUTION_CONTRACT}\n\n{contract}"
+    return (Message(role="system", content=system), Message(role="user", content=describe_job(brief)))
+
+
+def describe_failure(report: TestReport, smallest: Collection[str] = (), limit: int = FAILURE_CHARS) -> str:
+    """Describe every cause once, the most authoritative first, in at most `limit` characters.
+
+    Of a suite's failed tests, those named in `smallest`, or else the first, are described in full; the others by name.
     """
     parts = [_cause("The environment", report.build_cause)] if report.build_cause else []
     parts += [_run(run) for run in report.runs if run.cause]
@@ -239,21 +234,21 @@ def describe_failure(report: TestReport, smallest: Collection[str] = (), limit: 
 
 
 def describe_lineage(attempts: Sequence[Attempt], smallest: Collection[str] = (), look: str = "") -> str:
-    """What a repair of the last attempt is told: its failure, where to look, what the ones before it tried in vain.
+    """For a repair of the last attempt: its failure, where to look, and what earlier repairs tried without success.
 
-    `look` is "" where it is for the model to find.
+    `look` is "" where the cause is not known.
     """
     hints = [f"## Where to look\n{look}"] if look else []
     tried = _tried(attempts)
     if tried:
         hints.append("\n".join(["## Tried before", *tried]))
-    told = "\n\n".join(hints)
-    failed = describe_failure(attempts[-1].report or TestReport(), smallest, FAILURE_CHARS - len(told))
-    return "\n\n".join(filter(None, [failed, told]))
+    context = "\n\n".join(hints)
+    failure = describe_failure(attempts[-1].report or TestReport(), smallest, FAILURE_CHARS - len(context))
+    return "\n\n".join(filter(None, [failure, context]))
 
 
 def describe_learnt(attempts: Sequence[Attempt]) -> str:
-    """What the author of a fresh solution is told: each failure once, and what was tried against it, newest last."""
+    """For a new solution: each failure once, then the repairs that were tried, the newest last."""
     lines = [f"- {attempt.cause.summary}" for attempt in attempts if attempt.cause]
     repairs = (attempt for attempt in attempts if attempt.action == "repair" and not attempt.unusable)
     lines += [f"- Tried in vain: {_line(attempt.reason)}" for attempt in repairs]
@@ -261,16 +256,16 @@ def describe_learnt(attempts: Sequence[Attempt]) -> str:
 
 
 def _tried(attempts: Sequence[Attempt]) -> list[str]:
-    """A line for each repair that the last attempt has behind it."""
+    """A line for each of the latest repairs before the last attempt."""
     repairs = [attempt for attempt in attempts if attempt.action == "repair"]
-    return [f"- {_what_came_of(attempt)}" for attempt in repairs[-_MOST_TRIED:]]
+    return [f"- {_repair_outcome(attempt)}" for attempt in repairs[-_MOST_TRIED:]]
 
 
-def _what_came_of(repair: Attempt) -> str:
+def _repair_outcome(repair: Attempt) -> str:
     if repair.unusable:
         return f"Nothing was changed: {_line(repair.unusable)}"
-    failed = _line(repair.cause.summary) if repair.cause else "nothing that ran"
-    return f"The {repair.blame or 'solution'} was changed: {_line(repair.reason)} It then failed with {failed}"
+    failure = _line(repair.cause.summary) if repair.cause else "nothing that ran"
+    return f"The {repair.blame or 'solution'} was changed: {_line(repair.reason)} It then failed with {failure}"
 
 
 def _line(text: str) -> str:
@@ -286,26 +281,26 @@ def _run(run: ScriptRun) -> str:
     where = "The script on the samples" if run.case == SAMPLES_CASE else f"The script on the user's {run.case}"
     text = _cause(where, run.cause) if run.cause else where
     if run.cause and run.cause.kind in {"missing_output", "invalid_output"}:
-        said = _without_cause(run.stderr.strip(), run.cause)
-        text += f"\nIts stderr: {_shortened(said, _STDERR_CHARS)}" if said else ""
+        stderr = _without_cause(run.stderr.strip(), run.cause)
+        text += f"\nIts stderr: {_shortened(stderr, _STDERR_CHARS)}" if stderr else ""
     return text + _variables(run.variables)
 
 
 def _without_cause(stderr: str, cause: Cause) -> str:
-    """What the script said, without the launcher's own line, which the cause has."""
-    told = {f"{_LAUNCHER}{line}" for line in cause.message.splitlines()}
-    return "\n".join(line for line in stderr.splitlines() if line not in told).strip()
+    """The script's stderr without the launcher's lines that the cause repeats."""
+    known = {f"{_LAUNCHER}{line}" for line in cause.message.splitlines()}
+    return "\n".join(line for line in stderr.splitlines() if line not in known).strip()
 
 
 def _suite(suite: SuiteReport, smallest: Collection[str]) -> str:
     author = "The user's tests" if suite.origin == "user" else "The generated tests"
     failed = [test for test in suite.tests if test.outcome in {"failed", "error"}]
     if suite.cause and (not failed or suite.cause.kind != "test_failed"):
-        # Not the tests' own verdict: a time-out, a crash or tampering says more than the tests that had failed by then.
+        # A time-out, a crash or tampering says more than the tests that had failed until then.
         return _cause(author, suite.cause)
-    shown = [test for test in failed if test.name in smallest] or failed[:1]
-    parts = [f"## {author}: {len(failed)} of {len(suite.expected)} failed", *map(_test, shown)]
-    others = [test.name for test in failed if test not in shown]
+    in_full = [test for test in failed if test.name in smallest] or failed[:1]
+    parts = [f"## {author}: {len(failed)} of {len(suite.expected)} failed", *map(_test, in_full)]
+    others = [test.name for test in failed if test not in in_full]
     if others:
         parts.append("Also failed: " + ", ".join(others))
     passed = [test.name for test in suite.tests if test.outcome == "passed"]
@@ -320,12 +315,12 @@ def _test(test: TestOutcome) -> str:
     return "\n".join([f"{test.name}: {test.message.strip()}", *own]) + _variables(test.variables)
 
 
-def _variables(told: str) -> str:
-    return f"\nVariables {told}" if told else ""
+def _variables(values: str) -> str:
+    return f"\nVariables {values}" if values else ""
 
 
 def _own_frames(text: str) -> str:
-    """A traceback without the frames of libraries, and without marks below the lines: each Python marks otherwise."""
+    """A traceback without the frames of libraries and without position markers, which differ between Pythons."""
     kept, is_own, is_frame = [], True, False
     for line in text.splitlines():
         if line.startswith('  File "'):

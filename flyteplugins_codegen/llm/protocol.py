@@ -1,4 +1,7 @@
-"""What every model offers: one request in, one reply out. A recording or a journal is a model around a model."""
+"""The contract of a model: one request in, one reply out; and the JSON schemas that every provider accepts.
+
+Recordings, the cache of replies and budgets are models around a model.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,14 @@ from flyteplugins_codegen.models.spending import Message, Purpose, Sparse, Tool,
 
 StopReason: TypeAlias = Literal["complete", "truncated", "refused", "filtered", "unknown"]
 
+_DROPPED_KEYWORDS = ("title", "default", "minLength", "$defs")
+
 
 class ModelRequest(Sparse):
-    """One question. `messages` start with the system's; `reply_schema` is portable JSON schema (see `schema.py`).
+    """One request. `messages` start with the system message; `reply_schema` comes from `portable_schema`.
 
-    `params` are passed on to the provider. A fresh `attempt` asks the same again, for a second sample of the answer.
-    Where there are `tools`, the reply may call them, and keeps to the schema only where a server has no tools.
+    `params` are passed to the provider. Another `attempt` is the same request again, for another sample of the reply.
+    With `tools` the reply may call them, and follows the schema only where the server supports no tools.
     """
 
     purpose: Purpose
@@ -29,9 +34,9 @@ class ModelRequest(Sparse):
 
 
 class ModelReply(Sparse):
-    """What came back, as it came: nobody has looked into `text`, or into the arguments of `tool_calls`, yet.
+    """A reply as it was received: neither `text` nor the arguments of `tool_calls` are validated.
 
-    `model` is the name that the provider reports. `is_reused` tells a reply that was paid for in an earlier run.
+    `model` is the name that the provider reports. `is_reused` marks a reply that was paid for in an earlier run.
     `thoughts` are as in `Message`.
     """
 
@@ -45,43 +50,38 @@ class ModelReply(Sparse):
 
     @property
     def message(self) -> Message:
-        """The reply as a message of the conversation that goes on from it."""
+        """The reply as a message, for a conversation that continues after it."""
         return Message(role="assistant", content=self.text, tool_calls=self.tool_calls, thoughts=self.thoughts)
 
 
 class Model(Protocol):
-    """Something that answers. Safe to use from several event loops, and from several tasks of one loop at once."""
+    """A model. Safe to use from several event loops, and from several tasks of one loop at once."""
 
     @property
     def name(self) -> str:
-        """The name as the settings give it, such as `openai/gpt-5`."""
+        """The name as in the settings, such as `openai/gpt-5`."""
         ...
 
     async def complete(self, request: ModelRequest) -> ModelReply:
-        """Ask once; transient failures are retried within the request's deadline.
+        """Make the request; transient failures are retried until its deadline.
 
-        A reply that was cut off, refused or filtered is a reply, not an error: it was paid for and its usage counts.
+        A reply that was cut off, refused or filtered is a reply and no error: it was paid for and its usage counts.
 
         Raises:
             DeadlineError: no complete reply came in time.
             ProviderError: the provider could not be reached or answered with an error.
-            ReplayMissError: a recording holds no reply to this request.
+            ReplayMissError: a recording has no reply to this request.
         """
         ...
-
-
-# JSON schemas that every provider takes: strict, without references, without what some of them refuse.
-
-_DROPPED = ("title", "default", "minLength", "$defs")
 
 
 def portable_schema(reply_type: type[BaseModel]) -> dict[str, Any]:
     """The reply's schema in the subset that OpenAI's strict mode, Anthropic, vLLM and llama.cpp have in common.
 
-    References are written out, every field is required (what is optional may be null or empty), nothing else is
-    allowed. Only the outermost object keeps its title, the reply's name. Bounds are left to our own validation.
+    References are resolved, every field is required (an optional one may be null or empty), and additional ones are
+    forbidden. Only the outermost object keeps its title, the reply's name. Bounds are checked by our own validation.
 
-    Raises TypeError for a model that the subset cannot express: a dict field, `Any`, a recursive model.
+    Raises TypeError for a model that the subset cannot express: one with a dict field or `Any`, or a recursive one.
     """
     schema = reply_type.model_json_schema()
     try:
@@ -95,7 +95,7 @@ def _portable(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, An
     if reference is not None:
         target = definitions[reference.rpartition("/")[2]]
         return _portable({**target, **{key: value for key, value in node.items() if key != "$ref"}}, definitions)
-    plain = {key: value for key, value in node.items() if key not in _DROPPED}
+    plain = {key: value for key, value in node.items() if key not in _DROPPED_KEYWORDS}
     if "anyOf" in plain:
         return {**plain, "anyOf": [_portable(choice, definitions) for choice in plain["anyOf"]]}
     if plain.get("type") == "array":

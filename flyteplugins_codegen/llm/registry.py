@@ -1,4 +1,7 @@
-"""From a model's name in the settings to a model. A provider is one entry in `_PROVIDERS`."""
+"""Opens the model that the settings name, of a provider in `_PROVIDERS` or of another distribution's plugin.
+
+Other distributions add providers through the entry point group `flyteplugins_codegen.providers`.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +16,31 @@ from pydantic import SecretStr
 from flyteplugins_codegen.errors import SettingsError, UnknownModelError
 from flyteplugins_codegen.llm.anthropic import ADDRESS as ANTHROPIC_ADDRESS
 from flyteplugins_codegen.llm.anthropic import Messages
+from flyteplugins_codegen.llm.concurrency import concurrency_limit
 from flyteplugins_codegen.llm.endpoint import ProviderAddress, resolve_endpoint
-from flyteplugins_codegen.llm.http_model import Dialect, HostedModel, Streamed, findings_of, gate_of
+from flyteplugins_codegen.llm.http_model import Dialect, HttpModel, StreamedDialect, known_capabilities
 from flyteplugins_codegen.llm.openai import ADDRESS as OPENAI_ADDRESS
 from flyteplugins_codegen.llm.openai import ChatCompletions
 from flyteplugins_codegen.llm.openai_responses import Responses
 from flyteplugins_codegen.llm.protocol import Model
-from flyteplugins_codegen.llm.replay import RecordingModel, RememberedModel, ReplayModel
+from flyteplugins_codegen.llm.replay import CachedModel, RecordingModel, ReplayModel
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.store import ContentStore
 
-# What makes a provider: where it is, how it speaks, which bare model names are its own.
+ENTRY_POINT_GROUP = "flyteplugins_codegen.providers"
+_REPLAY = "replay:"
+# The request itself sets these; `model_params` may set all others.
+_RESERVED_PARAMS = frozenset(
+    {"model", "messages", "input", "system", "stream", "n", "response_format", "tools", "tool_choice"}
+)
+_CREDENTIAL = re.compile(r"(?i)authorization|api-?key|token|secret|cookie|password")
 
 
 class Provider(NamedTuple):
-    """One provider. `dialects` makes its ways of speaking, what is tried first at the front.
+    """One provider. `dialects` makes its dialects in the order in which they are tried.
 
-    `bare_names` is a regular expression of the names that are its own without `PROVIDER/` before them, of the
-    providers that come with this package.
+    `bare_names` is a regular expression for the model names that need no `PROVIDER/` before them, used only for the
+    providers of this package.
     """
 
     address: ProviderAddress
@@ -38,18 +48,13 @@ class Provider(NamedTuple):
     bare_names: str = r"\b\B"
 
 
-# Providers of other distributions, by the entry point group `flyteplugins_codegen.providers`.
-
-GROUP = "flyteplugins_codegen.providers"
-
-
-def find_declared(name: str) -> EntryPoint | None:
-    """The provider of this name that an installed distribution declares. Nothing of it is imported yet."""
-    return next(iter(entry_points(group=GROUP, name=name)), None)
+def find_plugin(name: str) -> EntryPoint | None:
+    """The entry point of an installed distribution for the provider of this name; nothing is imported."""
+    return next(iter(entry_points(group=ENTRY_POINT_GROUP, name=name)), None)
 
 
-def load_declared(entry: EntryPoint) -> Provider:
-    """The provider itself. Raises SettingsError that names what to install where its module cannot be imported."""
+def load_plugin(entry: EntryPoint) -> Provider:
+    """Import the provider. Raises SettingsError, which says what to install, where its module cannot be imported."""
     owner = entry.dist.name if entry.dist is not None else entry.module
     try:
         provider = entry.load()
@@ -65,7 +70,7 @@ def load_declared(entry: EntryPoint) -> Provider:
 
 
 def _openai_dialects(settings: Settings) -> tuple[Dialect, ...]:
-    """Chat Completions, which every server speaks, before Responses, unless the settings say so: then the reverse."""
+    """Chat Completions first, which every server implements, then Responses; the reverse if the settings say so."""
     return (Responses(), ChatCompletions()) if settings.api == "responses" else (ChatCompletions(), Responses())
 
 
@@ -78,13 +83,6 @@ _PROVIDERS = {
     "openai": Provider(OPENAI_ADDRESS, _openai_dialects, r"gpt-|chatgpt-|o[1-9]"),
     "anthropic": Provider(ANTHROPIC_ADDRESS, _anthropic_dialects, r"claude-"),
 }
-_REPLAY = "replay:"
-# What the request itself says; `model_params` may say the rest.
-_RESERVED_PARAMS = frozenset(
-    {"model", "messages", "input", "system", "stream", "n", "response_format", "tools", "tool_choice"}
-)
-
-_CREDENTIAL = re.compile(r"(?i)authorization|api-?key|token|secret|cookie|password")
 
 
 def open_model(
@@ -92,64 +90,64 @@ def open_model(
     *,
     store: ContentStore | None = None,
     key: SecretStr | None = None,
-    watch: Callable[[Model], Model] = lambda model: model,
+    wrap: Callable[[Model], Model] = lambda model: model,
 ) -> Model:
-    """The model that the settings name, remembering its replies in `store`, recording them where `record` says so.
+    """The model that the settings name, with its replies cached in `store`, and recorded if the settings say so.
 
-    Nothing is sent yet, and no client is imported. `key` is the provider's key itself, in place of the variable that
-    holds it. `watch` is put around the model where every call that is made passes, and no reply that is remembered: a
-    budget, say.
+    Nothing is sent yet, and no client is imported. `key` is the value of the provider's key, used in place of the
+    variable that holds it. `wrap` puts another model, such as a `BudgetedModel`, between the cache and the provider: it
+    sees every call that is made, and no cached reply.
 
     Raises:
         UnknownModelError: no provider knows the name.
-        MissingKeyError: the provider wants a key and there is none.
+        MissingKeyError: the provider needs a key and there is none.
         SettingsError: a recording is missing or damaged; a parameter or an address is not possible.
     """
     _check_params(settings)
-    model = _open(settings, store, key, watch)
+    model = _open(settings, store, key, wrap)
     return RecordingModel(model, Path(settings.record)) if settings.record else model
 
 
 def _open(
-    settings: Settings, store: ContentStore | None, key: SecretStr | None, watch: Callable[[Model], Model]
+    settings: Settings, store: ContentStore | None, key: SecretStr | None, wrap: Callable[[Model], Model]
 ) -> Model:
     if settings.model.startswith(_REPLAY):
-        return watch(ReplayModel(Path(settings.model.removeprefix(_REPLAY))))
+        return wrap(ReplayModel(Path(settings.model.removeprefix(_REPLAY))))
     provider, model_id = resolve_name(settings.model, has_address=settings.api_base is not None)
     address, dialects, _ = _provider(provider)
     endpoint = resolve_endpoint(settings, model_id, address, key)
     plain = dialects(settings)
-    streamed = tuple(Streamed(dialect) for dialect in plain[:1]) if settings.stream else ()
-    model = watch(
-        HostedModel(
+    streamed = tuple(StreamedDialect(dialect) for dialect in plain[:1]) if settings.stream else ()
+    model = wrap(
+        HttpModel(
             endpoint,
             *streamed,
             *plain,
-            gate=gate_of(endpoint.address, settings.max_concurrent_calls),
-            findings=findings_of(str(endpoint), settings.api, settings.stream),
+            concurrency=concurrency_limit(endpoint.address, settings.max_concurrent_calls),
+            capabilities=known_capabilities(str(endpoint), settings.api, settings.stream),
         )
     )
-    return model if store is None else RememberedModel(model, store, settings.cache, scope=endpoint.address)
+    return model if store is None else CachedModel(model, store, settings.cache, scope=endpoint.address)
 
 
 def _provider(name: str) -> Provider:
-    """Raises SettingsError for a provider of another distribution that cannot be imported."""
+    """The provider of this name. Raises SettingsError for a plugin that cannot be imported."""
     if name in _PROVIDERS:
         return _PROVIDERS[name]
-    entry = find_declared(name)
+    entry = find_plugin(name)
     if entry is None:
         raise UnknownModelError(f"no installed distribution declares a provider {name!r} any more")
-    return load_declared(entry)
+    return load_plugin(entry)
 
 
 def resolve_name(name: str, *, has_address: bool) -> tuple[str, str]:
-    """The provider and its own name for the model. `has_address` tells that the settings hold an `api_base`.
+    """The provider and its own name for the model. `has_address` says that the settings have an `api_base`.
 
-    A server of the user's own speaks OpenAI's protocol, whatever its models are called, unless the name says
+    A server of the user's own is taken to implement OpenAI's API, whatever its models are called, unless the name says
     otherwise. Raises UnknownModelError.
     """
     prefix, slash, model_id = name.partition("/")
-    if slash and model_id and (prefix in _PROVIDERS or find_declared(prefix)):
+    if slash and model_id and (prefix in _PROVIDERS or find_plugin(prefix)):
         return prefix, model_id
     if has_address and name.strip() and prefix not in _PROVIDERS:
         return "openai", name
@@ -168,9 +166,9 @@ def _check_params(settings: Settings) -> None:
     if reserved:
         raise SettingsError(f"model_params holds {', '.join(reserved)}, which the request itself sets; leave it out")
     headers = settings.model_params.get("extra_headers")
-    telling = [name for name in headers if _CREDENTIAL.search(name)] if isinstance(headers, dict) else []
-    if telling:
+    credentials = [name for name in headers if _CREDENTIAL.search(name)] if isinstance(headers, dict) else []
+    if credentials:
         raise SettingsError(
-            f"model_params holds the header {telling[0]!r}, whose value results, logs and a cluster's console would "
-            "show; name the variable or secret that holds the key by api_key"
+            f"model_params holds the header {credentials[0]!r}, whose value results, logs and a cluster's console "
+            "would show; name the variable or secret that holds the key by api_key"
         )

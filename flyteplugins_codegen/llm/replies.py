@@ -1,6 +1,7 @@
-"""What a model is asked to reply: portable models only (no dicts, Any, tuples or discriminated unions).
+"""The types of replies: portable models only, without dicts, `Any`, tuples or discriminated unions.
 
-The field names are part of the recordings' format. A field's description is all that a model is told about it.
+Class docstrings, field names and descriptions go into the JSON schema that is sent to a model. Recordings depend on the
+names.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Reply(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _drop_nulls(cls, data: Any) -> Any:
-        # Strict schemas require every field, so that a model writes null for what it leaves out.
+        # Strict schemas require every field, so a model writes null for one that it leaves out.
         return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
 
 

@@ -1,4 +1,4 @@
-"""When a failed call is tried again, and after how long."""
+"""Whether a failed call is retried, and after how long."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _FINAL_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 
 
 class CallFailure(Value):
-    """A call that brought no reply. `status` is None when no answer came; `code` is the provider's word for it.
+    """A call without a reply. `status` is None when there was no answer; `code` is the provider's code for the error.
 
-    `usage` is what a reply that broke off took, None where none had begun.
+    `usage` is that of a reply that broke off, None where none had begun.
     """
 
     status: int | None
@@ -38,31 +38,32 @@ class CallFailure(Value):
 
 
 class RetryPolicy(Value):
-    """Exponential back-off with jitter. A server that cannot be reached is given up sooner than one that is busy."""
+    """Exponential back-off with jitter. A server that cannot be reached gets fewer retries than one that is busy."""
 
     max_retries: int = 6
     max_reconnects: int = 2
     first_delay_s: float = 0.5
     max_delay_s: float = 30.0
 
-    def delay_s(self, failure: CallFailure, retries: int, left_s: float) -> float | None:
-        """Seconds to wait before the next try, None to give up. `retries` were made; `left_s` remain to the deadline.
+    def delay_s(self, failure: CallFailure, retries: int, remaining_s: float) -> float | None:
+        """Seconds to wait before the next retry, None to give up.
 
-        What the server asks for (Retry-After) is honoured when it fits; when it does not, waiting is in vain.
+        `retries` were made before; `remaining_s` is the time to the deadline. A delay that the server asks for
+        (Retry-After) is used if it ends before the deadline; otherwise the call is given up.
         """
         allowed = self.max_reconnects if failure.status is None else self.max_retries
         if not failure.is_transient or retries >= allowed:
             return None
         ceiling = min(self.first_delay_s * 2**retries, self.max_delay_s)
-        # Half of it at chance: enough to part callers that failed together (AWS's "equal jitter").
+        # Half of the delay is random, which spreads callers that failed together (AWS's "equal jitter").
         delay = ceiling * random.uniform(0.5, 1.0) if failure.retry_after_s is None else failure.retry_after_s  # noqa: S311 - no secret depends on it
-        return delay if delay < left_s else None
+        return delay if delay < remaining_s else None
 
 
 async def retry(
     call: Callable[[], Awaitable[T | CallFailure]], policy: RetryPolicy, deadline_s: float
 ) -> T | CallFailure:
-    """The first answer, or the failure after which waiting made no sense."""
+    """Call until there is a result. Returns it, or the failure that the policy does not retry."""
     gives_up_at = time.monotonic() + deadline_s
     retries = 0
     while True:
@@ -77,9 +78,9 @@ async def retry(
 
 
 def parse_retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds that the server asks to wait, from `retry-after-ms` or `Retry-After` (RFC 9110, section 10.2.3).
+    """The seconds to wait that the server asks for in `retry-after-ms` or `Retry-After` (RFC 9110, section 10.2.3).
 
-    The latter gives seconds or a date; `now` is the Unix time. None when it asks for nothing that makes sense.
+    The latter gives seconds or a date; `now` is the Unix time. None without a header that can be read.
     """
     milliseconds = _finite(headers.get("retry-after-ms"))
     if milliseconds is not None:

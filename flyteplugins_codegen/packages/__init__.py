@@ -1,1 +1,1 @@
-"""What a solution needs installed: package policy, resolution, layered environments made by uv, container images."""
+"""What a solution needs installed: package policy, resolution, environments made by uv, container images."""

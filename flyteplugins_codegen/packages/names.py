@@ -1,11 +1,11 @@
 """Which distributions a candidate may ask for, and which ones its imports need.
 
-Import name to distribution: a table of our own, `distributions.json`, with the names that really differ, over the rule
-that an import name is the normalised distribution name (PEP 503). No library was fit to depend on, as of 2026-11:
+By rule, an import name is the normalised name of its distribution (PEP 503). The table `distributions.json` lists the
+names that differ. No library that maps import names was fit to depend on, as of 2026-11:
 pipreqs (a table of 2017 vintage that still maps to abandoned forks; pins IPython), pigar (77 MB of SQLite), conda-pypi
 and grayskull (made for conda names, without `PIL` or `yaml`; the conda stack), deptry and fawltydeps (read what is
-installed). The table holds what data work meets; `namespaces` says how many parts of a dotted import name a
-distribution; `alternatives` are other distributions that provide the same module.
+installed). The table covers what data work uses. `namespaces` says how many parts of a dotted import name make up the
+name of the distribution; `alternatives` are other distributions that provide the same module.
 """
 
 from __future__ import annotations
@@ -16,20 +16,18 @@ import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from flyteplugins_codegen.errors import PackageError
-from flyteplugins_codegen.models.environment import EnvironmentLock
 
 MAX_NAME_LENGTH = 100
 MAX_REQUIREMENT_LENGTH = 300
 
-# No `/`, `:`, `@`, `\`: neither URL nor path. No `$`, `#`, newline: uv would expand, cut or split what holds them.
+# No `/`, `:`, `@`, `\`, so neither URL nor path. No `$`, `#` or newline, which uv would expand, cut or split at.
 _PLAIN = re.compile(r"[A-Za-z0-9 ._\-\[\],<>=!~;()'\"*+]*\Z")
-_DEBIAN_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]{1,99}\Z")
 
 
 class _Distributions(NamedTuple):
@@ -44,7 +42,7 @@ def _distributions() -> _Distributions:
 
 
 def distribution_for(module: str) -> str:
-    """The normalised name of the distribution that provides a module, told by its dotted name or top-level name."""
+    """The normalised name of the distribution that provides a module, given by its dotted or top-level name."""
     table = _distributions()
     for prefix in _prefixes(module):
         if prefix in table.modules:
@@ -55,7 +53,7 @@ def distribution_for(module: str) -> str:
 
 
 def is_shared_name(module: str) -> bool:
-    """Whether several distributions put their modules below this name, so that it alone tells none of them."""
+    """Whether several distributions put modules below this name, so that the name alone identifies none of them."""
     table = _distributions()
     if module in table.modules:
         return False
@@ -65,9 +63,9 @@ def is_shared_name(module: str) -> bool:
 
 
 def check_name(requirement: str) -> str:
-    """A requirement of PEP 508 in normal form: name, extras, versions, marker.
+    """Return a PEP 508 requirement in normal form: name, extras, versions, marker.
 
-    Raises PackageError for what is not a plain name on the index: an URL, a path, a repository, an option of pip.
+    Raises PackageError for anything but a name on the index: an URL, a path, a repository, an option of pip.
     """
     text = requirement.strip()
     if len(text) > MAX_REQUIREMENT_LENGTH:
@@ -87,27 +85,16 @@ def check_name(requirement: str) -> str:
     return _render(parsed, canonicalize_name(parsed.name))
 
 
-def check_system_name(package: str) -> str:
-    """The name of a Debian package. Raises PackageError for anything else, options and shell syntax above all."""
-    name = package.strip()
-    if not _DEBIAN_NAME.match(name):
-        raise PackageError(
-            f"system package {name[:60]!r} is refused: it is no name of a Debian package; write one such as 'libgomp1'",
-            package,
-        )
-    return name
-
-
 def requirements_of(
     imported: Iterable[str], packages: Iterable[str], base_packages: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """What the candidate needs installed: what it lists, `base_packages`, and what it imports beyond those.
+    """The requirements of a candidate: its listed `packages`, `base_packages`, and what else its imports need.
 
-    `imported` are the dotted names of its third-party imports (`source.imports.third_party_names`).
+    `imported` are the dotted names of its third-party imports (`source.python.third_party_names`). The result is sorted
+    and normalised. A listed import name (`cv2`, `sklearn`) becomes its distribution. A listed name of a standard module
+    (`json`, `pathlib`) is dropped: distributions of that name are outdated copies that would hide the module.
 
-    Sorted and normalised, the same for the same arguments. A listed import name (`cv2`, `sklearn`) becomes its
-    distribution; one that only names a standard module (`json`, `pathlib`) is dropped, for such distributions are
-    outdated copies that would hide the module. Raises PackageError by policy.
+    Raises PackageError for a package that `check_name` refuses.
     """
     listed = frozenset(_listed([*packages, *base_packages]))
     names = frozenset(Requirement(requirement).name for requirement in listed)
@@ -119,11 +106,11 @@ def _listed(requirements: Iterable[str]) -> Iterator[str]:
     for requirement in map(check_name, requirements):
         parsed = Requirement(requirement)
         if parsed.name.replace("-", "_") not in sys.stdlib_module_names:
-            yield _render(parsed, _meant(parsed.name))
+            yield _render(parsed, _distribution_named(parsed.name))
 
 
-def _meant(name: str) -> str:
-    """The distribution that a listed name means: `sklearn` is nobody's distribution but scikit-learn's module."""
+def _distribution_named(name: str) -> str:
+    """The distribution that a listed name stands for: `sklearn` is an import name, its distribution is scikit-learn."""
     by_lower_case = {module.lower(): distribution for module, distribution in _distributions().modules.items()}
     return by_lower_case.get(name.replace("-", "_"), name)
 
@@ -135,13 +122,13 @@ def _providers(module: str) -> frozenset[str]:
 
 
 def _without_repeats(requirements: frozenset[str]) -> Iterator[str]:
-    """Leave out a bare name where another requirement says more about it."""
+    """Leave out a bare name where another requirement has a version, an extra or a marker for it."""
     qualified = {Requirement(text).name for text in requirements if Requirement(text).name != text}
     return (text for text in requirements if text not in qualified)
 
 
 def _prefixes(module: str) -> Iterator[str]:
-    """`a.b.c`, `a.b`, `a`."""
+    """For `a.b.c` yields `a.b.c`, `a.b`, `a`."""
     while module:
         yield module
         module = module.rpartition(".")[0]
@@ -159,63 +146,3 @@ def _refusal(requirement: str, reason: str) -> PackageError:
         "such as 'pandas' or 'pandas>=2.2'",
         requirement,
     )
-
-
-# Which Debian packages this machine has, read from dpkg's own files; no process is started.
-
-_DPKG_INFO = Path("/var/lib/dpkg/info")
-
-
-def missing_system_packages(lock: EnvironmentLock, info: Path = _DPKG_INFO) -> tuple[str, ...]:
-    """The lock's system packages that are not installed here; none where the machine has no dpkg to ask.
-
-    A local sandbox cannot install them: this says why a library may be absent.
-    """
-    if not info.is_dir():
-        return ()
-    return tuple(name for name in lock.system_packages if not _is_installed(name, info))
-
-
-def _is_installed(name: str, info: Path) -> bool:
-    return (info / f"{name}.list").exists() or any(info.glob(f"{name}:*.list"))
-
-
-# Which Debian package brings what a program missed: a shared library or a command that it calls. Pure text.
-
-_LIBRARY: Final = re.compile(
-    r"(lib[\w.+-]+): cannot open shared object file|cannot load library ['\"](lib[\w.+-]+)['\"]"
-)
-_NOT_FOUND: Final = re.compile(r"(?:\bsh: (?:\d+: )?|^)([\w.+-]+): (?:command )?not found", re.MULTILINE)
-_NO_SUCH_FILE: Final = re.compile(r"No such file or directory: ['\"](?:/usr/(?:local/)?bin/)?([\w.+-]+)['\"]")
-# A file of that name may be missing too: only where a program was to be started.
-_STARTING: Final = re.compile(r"subprocess|Popen|check_output|check_call|_execute_child")
-
-
-class _SystemNeeds(NamedTuple):
-    libraries: dict[str, str]
-    programs: dict[str, str]
-    phrases: dict[str, str]
-
-
-@cache
-def _system_needs() -> _SystemNeeds:
-    return _SystemNeeds(**json.loads(Path(__file__).with_name("system_needs.json").read_text(encoding="utf-8")))
-
-
-def system_packages_for(message: str) -> tuple[str, ...]:
-    """The Debian packages that a failure's message asks for, sorted; none for what the table does not know."""
-    table = _system_needs()
-    found = [table.libraries.get(name) for name in _libraries(message)]
-    found += [table.programs.get(name) for name in _programs(message)]
-    found += [package for phrase, package in table.phrases.items() if phrase in message]
-    return tuple(sorted({package for package in found if package}))
-
-
-def _libraries(message: str) -> Iterator[str]:
-    return (linked or loaded for linked, loaded in _LIBRARY.findall(message))
-
-
-def _programs(message: str) -> Iterator[str]:
-    yield from _NOT_FOUND.findall(message)
-    if _STARTING.search(message):
-        yield from _NO_SUCH_FILE.findall(message)

@@ -1,4 +1,7 @@
-"""Requirements to a lock: exact distributions with hashes, resolved once by uv, then remembered."""
+"""Requirements to a lock: exact distributions with hashes, resolved once by uv, then cached.
+
+A failed resolution becomes an error that says whether a package or the machine is at fault, read from what uv prints.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from packaging.utils import canonicalize_name
 
 from flyteplugins_codegen.errors import EnvironmentBuildError, PackageError
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.packages.names import check_name, check_system_name
+from flyteplugins_codegen.packages.names import check_name
+from flyteplugins_codegen.packages.system import check_system_name
 from flyteplugins_codegen.packages.uv import (
     index_settings,
     platform_tag,
@@ -21,7 +25,22 @@ from flyteplugins_codegen.packages.uv import (
 )
 from flyteplugins_codegen.store import ContentStore, digest, remembered
 
-# Whose fault a failed resolution is, read from what uv prints; pure text.
+RUNNER_REQUIREMENTS = ("pytest==9.2.0",)
+"""What a test run needs in addition to the solution; pinned, so that recorded repair requests keep matching."""
+
+# Wheels only: no code of a package runs while it is resolved or installed.
+_COMPILE = (
+    "pip",
+    "compile",
+    "-",
+    "--generate-hashes",
+    "--only-binary=:all:",
+    "--no-header",
+    "--no-annotate",
+    "--no-emit-index-url",
+    "--no-emit-find-links",
+    "--quiet",
+)
 
 MAX_REASON_LENGTH = 800
 
@@ -38,76 +57,6 @@ _NO_WHEEL = re.compile(
 _OUR_FAULT = ("network was disabled", "could not be queried", "valid authentication")
 
 
-def explain_failure(stderr: str, requirements: Sequence[str]) -> EnvironmentBuildError:
-    """The error for a resolution that failed: PackageError by fault of a package, else IndexUnavailableError."""
-    text = _FRAME.sub(" ", stderr)
-    if "Because " not in text or any(phrase in text for phrase in _OUR_FAULT):
-        return unavailable("resolving the packages", stderr)
-    reason = "Because " + text.partition("Because ")[2].partition(" hint:")[0].strip()
-    if unknown := _UNKNOWN.search(reason):
-        return _package_error(unknown[1], requirements, "no such distribution on the index; correct the name")
-    if blamed := _only_to_blame(_NO_RELEASE, reason, requirements):
-        return _package_error(blamed, requirements, "no release on the index matches; correct the name or the version")
-    if blamed := _only_to_blame(_NO_WHEEL, reason, requirements):
-        return _package_error(blamed, requirements, "only wheels are installed, and it has none that fits; replace it")
-    return _conflict(reason, requirements)
-
-
-def _only_to_blame(phrase: re.Pattern[str], reason: str, requirements: Sequence[str]) -> str:
-    """The distribution that the reason opens with, where it is the whole reason; "" where others play a part."""
-    found = phrase.match(reason)
-    is_whole_reason = " And because " not in reason or len(requirements) == 1
-    return found[1] if found and is_whole_reason and _as_asked(found[1], requirements) else ""
-
-
-def _package_error(name: str, requirements: Sequence[str], reason: str) -> PackageError:
-    asked = _as_asked(name, requirements)
-    shown = asked or f"{name} (needed by {', '.join(requirements)})"
-    return PackageError(f"package {shown}: {reason}", _name_of(asked) if asked else name)
-
-
-def _conflict(reason: str, requirements: Sequence[str]) -> PackageError:
-    return PackageError(
-        f"{', '.join(requirements)} cannot be installed{' together' * (len(requirements) > 1)}: {_shortened(reason)} "
-        "Loosen or remove a version, or replace a package.",
-        _name_of(requirements[0]) if len(requirements) == 1 else "",
-    )
-
-
-def _shortened(reason: str) -> str:
-    """Beginning and end of a long reason: the packages to blame stand there."""
-    half = MAX_REASON_LENGTH // 2
-    return reason if len(reason) <= MAX_REASON_LENGTH else f"{reason[:half]} … {reason[-half:]}"
-
-
-def _as_asked(name: str, requirements: Sequence[str]) -> str:
-    """The requirement as it was written; "" for a distribution that nobody asked for by name."""
-    wanted = canonicalize_name(name)
-    return next((text for text in requirements if canonicalize_name(_name_of(text)) == wanted), "")
-
-
-def _name_of(requirement: str) -> str:
-    return Requirement(requirement).name
-
-
-RUNNER_REQUIREMENTS = ("pytest==9.2.0",)
-"""What a test run needs beside the solution; pinned, so that recorded repair requests keep matching."""
-
-# Wheels only: nothing of a package runs while it is resolved or installed.
-_COMPILE = (
-    "pip",
-    "compile",
-    "-",
-    "--generate-hashes",
-    "--only-binary=:all:",
-    "--no-header",
-    "--no-annotate",
-    "--no-emit-index-url",
-    "--no-emit-find-links",
-    "--quiet",
-)
-
-
 def resolve(
     packages: Iterable[str],
     *,
@@ -117,9 +66,9 @@ def resolve(
 ) -> EnvironmentLock:
     """Lock requirements for a Python version (`3.11`; by default the running interpreter's) on this platform.
 
-    The second resolution of a set starts no process: the lock is kept in `store`, keyed by requirements, version,
-    platform and index settings. The lock holds neither index nor credentials, and hashes of every file of a
-    release, so it serves other platforms where the same releases have wheels.
+    The lock is cached in `store` by requirements, version, platform and index settings, so resolving the same set
+    again starts no process. It contains neither index nor credentials. It has the hashes of every file of a release,
+    so it also serves other platforms for which the same releases have wheels.
 
     Raises:
         PackageError: a package is refused, unknown, has no wheel, or conflicts.
@@ -135,10 +84,10 @@ def resolve(
 
 def _pins(requirements: Sequence[str], version: str, store: ContentStore) -> str:
     key = digest(list(requirements), version, platform_tag(), index_settings())
-    found = remembered(
+    lock = remembered(
         store, "locks", key, EnvironmentLock, lambda: _lock(requirements, (), _compile(requirements, version), version)
     )
-    return found.requirements
+    return lock.requirements
 
 
 def _compile(requirements: Sequence[str], version: str) -> str:
@@ -163,8 +112,61 @@ def _lock(requirements: Sequence[str], system: tuple[str, ...], pins: str, versi
 
 
 def read_lock(requirements: str, *, python: str | None = None) -> EnvironmentLock:
-    """The lock that a solution folder's `requirements.txt` was written from; the names asked for are not in the file.
+    """The lock of a solution folder, from the text of its `requirements.txt`.
 
-    Raises SettingsError when `python` is no version.
+    Its `packages` are empty: the file does not say which names were asked for. Raises SettingsError when `python` is no
+    version.
     """
     return _lock((), (), requirements, python_version(python))
+
+
+def explain_failure(stderr: str, requirements: Sequence[str]) -> EnvironmentBuildError:
+    """The error for a failed resolution: PackageError where a package is at fault, else IndexUnavailableError."""
+    text = _FRAME.sub(" ", stderr)
+    if "Because " not in text or any(phrase in text for phrase in _OUR_FAULT):
+        return unavailable("resolving the packages", stderr)
+    reason = "Because " + text.partition("Because ")[2].partition(" hint:")[0].strip()
+    if unknown := _UNKNOWN.search(reason):
+        return _package_error(unknown[1], requirements, "no such distribution on the index; correct the name")
+    if culprit := _sole_cause(_NO_RELEASE, reason, requirements):
+        return _package_error(culprit, requirements, "no release on the index matches; correct the name or the version")
+    if culprit := _sole_cause(_NO_WHEEL, reason, requirements):
+        return _package_error(culprit, requirements, "only wheels are installed, and it has none that fits; replace it")
+    return _conflict(reason, requirements)
+
+
+def _sole_cause(phrase: re.Pattern[str], reason: str, requirements: Sequence[str]) -> str:
+    """The distribution that `phrase` finds, if it was requested and is the whole reason; "" if others are involved."""
+    match = phrase.match(reason)
+    is_whole_reason = " And because " not in reason or len(requirements) == 1
+    return match[1] if match and is_whole_reason and _as_requested(match[1], requirements) else ""
+
+
+def _package_error(name: str, requirements: Sequence[str], reason: str) -> PackageError:
+    requested = _as_requested(name, requirements)
+    subject = requested or f"{name} (needed by {', '.join(requirements)})"
+    return PackageError(f"package {subject}: {reason}", _name_of(requested) if requested else name)
+
+
+def _conflict(reason: str, requirements: Sequence[str]) -> PackageError:
+    return PackageError(
+        f"{', '.join(requirements)} cannot be installed{' together' * (len(requirements) > 1)}: {_shortened(reason)} "
+        "Loosen or remove a version, or replace a package.",
+        _name_of(requirements[0]) if len(requirements) == 1 else "",
+    )
+
+
+def _shortened(reason: str) -> str:
+    """Beginning and end of a long reason, where uv names the packages at fault."""
+    half = MAX_REASON_LENGTH // 2
+    return reason if len(reason) <= MAX_REASON_LENGTH else f"{reason[:half]} … {reason[-half:]}"
+
+
+def _as_requested(name: str, requirements: Sequence[str]) -> str:
+    """The requirement as it was written; "" for a distribution that is not among the requirements."""
+    wanted = canonicalize_name(name)
+    return next((text for text in requirements if canonicalize_name(_name_of(text)) == wanted), "")
+
+
+def _name_of(requirement: str) -> str:
+    return Requirement(requirement).name

@@ -1,4 +1,4 @@
-"""Folders that appear whole or not at all, are linked rather than copied, and are read-only from then on."""
+"""Folders that appear complete or not at all, made of hard links instead of copies, and read-only once they appear."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _ABANDONED_AFTER_S = 24 * 3600.0
 
 
 @contextmanager
-def made_aside(final: Path) -> Iterator[Path]:
-    """An empty folder beside `final` that takes its place when the block ends well; discarded otherwise.
+def staged_folder(final: Path) -> Iterator[Path]:
+    """An empty folder that is renamed to `final` when the block succeeds, and discarded otherwise.
 
-    Where another process was quicker its folder stays and ours is discarded: the name says the content, so either
-    serves. A process killed in between leaves a hidden folder that nobody reads and a later call removes.
+    Where another process was quicker, its folder stays and ours is discarded: the name is a digest of the content, so
+    both are the same. A process that is killed leaves a hidden folder, which a later call removes.
     """
     final.parent.mkdir(parents=True, exist_ok=True)
     _remove_abandoned(final.parent)
@@ -35,9 +35,9 @@ def made_aside(final: Path) -> Iterator[Path]:
 
 
 def link_tree(source: Path, target: Path) -> None:
-    """Put every file of `source` into `target` by hard link, by copy where links are not possible.
+    """Put every file of `source` into `target` as a hard link, or as a copy where links are not possible.
 
-    A file that is already there stays: distributions of one namespace share such files.
+    A file that already exists stays: distributions of one namespace share such files.
     """
     for folder, _, files in os.walk(source):
         inside = target / Path(folder).relative_to(source)
@@ -47,13 +47,13 @@ def link_tree(source: Path, target: Path) -> None:
 
 
 def tree_size(folder: Path) -> int:
-    """The bytes of all files in a folder and the folders below it; links count as nothing."""
-    found = (Path(parent, name).lstat() for parent, _, names in os.walk(folder) for name in names)
-    return sum(status.st_size for status in found if stat.S_ISREG(status.st_mode))
+    """The bytes of all files in a folder and the folders below it; symbolic links do not count."""
+    statuses = (Path(parent, name).lstat() for parent, _, names in os.walk(folder) for name in names)
+    return sum(status.st_size for status in statuses if stat.S_ISREG(status.st_mode))
 
 
 def make_read_only(folder: Path) -> None:
-    """Take every right to write, give everybody the right to read; executable files stay so. Links are removed."""
+    """Make everything readable for all and writable for nobody; files stay executable. Symbolic links are removed."""
     for parent, folders, files in os.walk(folder, topdown=False):
         for name in (*folders, *files):
             _make_entry_read_only(Path(parent, name))
@@ -61,7 +61,7 @@ def make_read_only(folder: Path) -> None:
 
 
 def discard(folder: Path) -> None:
-    """Remove a folder, read-only or not; one that is not there is no error, nor one that another removes meanwhile."""
+    """Remove a folder, read-only or not. No error if it does not exist or another process removes it meanwhile."""
     for parent, _, _ in os.walk(folder):
         with suppress(FileNotFoundError):
             Path(parent).chmod(0o700)
@@ -71,7 +71,7 @@ def discard(folder: Path) -> None:
 def _make_entry_read_only(path: Path) -> None:
     mode = path.lstat().st_mode
     if stat.S_ISLNK(mode):
-        # No installer makes one; it could lead a reader out of the tree.
+        # Installers make none, and one could lead a reader out of the tree.
         path.unlink()
         return
     wanted = _EXECUTABLE if mode & stat.S_IXUSR else _READABLE
@@ -98,10 +98,10 @@ def _publish(aside: Path, final: Path) -> None:
 
 def _remove_abandoned(parent: Path) -> None:
     oldest = time.time() - _ABANDONED_AFTER_S
-    for left in parent.glob(_ASIDE_PREFIX + "*"):
+    for folder in parent.glob(_ASIDE_PREFIX + "*"):
         try:
-            is_abandoned = left.stat().st_mtime < oldest
+            is_abandoned = folder.stat().st_mtime < oldest
         except FileNotFoundError:
             continue
         if is_abandoned:
-            discard(left)
+            discard(folder)

@@ -1,4 +1,4 @@
-"""Calling uv: the binary, its surroundings, and what a failure of it means when the candidate is not to blame."""
+"""The two programs that environments are made with: uv, and the Python interpreter that they are for."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from flyteplugins_codegen.errors import IndexUnavailableError, SettingsError
 from flyteplugins_codegen.store import cache_dir
 
 TIMEOUT_S = 900.0
+_START_S = 30.0
+_VERSION = re.compile(r"3\.\d{1,2}(\.\d{1,2})?\Z")
 
-# What the user may say to uv: where the index is, how it is reached, and which releases may be taken from it.
-# All other settings (a link mode, a project, a target) would change what we ask for, and are left out.
+# The settings of uv that the user may make: where the index is, how it is reached, and which releases may be taken
+# from it. All others (a link mode, a project, a target) would change the result, and are removed.
 _WHERE = (
     "UV_CONFIG_FILE",
     "UV_CONSTRAINT",
@@ -48,22 +50,22 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/\s@]+@")
 
 
 def index_settings(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The settings that decide what a resolution finds; pip's index address stands in where uv is given none."""
-    given = os.environ if environ is None else environ
-    chosen = {name: given[name] for name in _WHERE if given.get(name)}
-    if "UV_DEFAULT_INDEX" not in chosen and "UV_INDEX_URL" not in chosen and given.get("PIP_INDEX_URL"):
-        chosen["UV_DEFAULT_INDEX"] = given["PIP_INDEX_URL"]
+    """The settings that decide the result of a resolution; pip's index is used where none is set for uv."""
+    environ = os.environ if environ is None else environ
+    chosen = {name: environ[name] for name in _WHERE if environ.get(name)}
+    if "UV_DEFAULT_INDEX" not in chosen and "UV_INDEX_URL" not in chosen and environ.get("PIP_INDEX_URL"):
+        chosen["UV_DEFAULT_INDEX"] = environ["PIP_INDEX_URL"]
     return chosen
 
 
 def run_uv(arguments: Sequence[str], requirements: str) -> subprocess.CompletedProcess[str]:
-    """Run `uv`, requirements on its standard input; neutral folder, colourless text, retries for network trouble.
+    """Run `uv` with the requirements on its standard input and without colours; uv retries network failures itself.
 
     Raises IndexUnavailableError when uv is missing, cannot be started, or takes longer than 15 minutes.
     """
     command = [uv_binary(), *arguments, "--color=never", "--no-progress", "--no-python-downloads"]
     try:
-        # A neutral folder: uv would read the settings of a project that it is started in.
+        # In `/`, because uv reads the settings of a project that it is started in.
         return subprocess.run(
             command,
             input=requirements,
@@ -72,7 +74,7 @@ def run_uv(arguments: Sequence[str], requirements: str) -> subprocess.CompletedP
             errors="replace",
             timeout=TIMEOUT_S,
             cwd="/",
-            env=_surroundings(),
+            env=_uv_environment(),
             check=False,
         )
     except subprocess.TimeoutExpired as error:
@@ -84,32 +86,32 @@ def run_uv(arguments: Sequence[str], requirements: str) -> subprocess.CompletedP
 
 
 def uv_binary() -> str:
-    """The `uv` of the wheel, else of PATH. Raises IndexUnavailableError when there is none."""
+    """The path of `uv`, from its wheel or else from PATH. Raises IndexUnavailableError when there is none."""
     try:
         from uv import find_uv_bin
 
         return str(find_uv_bin())
     except (ImportError, FileNotFoundError) as error:
-        found = shutil.which("uv")
-        if found is None:
+        path = shutil.which("uv")
+        if path is None:
             raise IndexUnavailableError("uv is not installed: run `pip install uv`") from error
-        return found
+        return path
 
 
 def unavailable(act: str, stderr: str) -> IndexUnavailableError:
-    """The error for a failure of the machine; uv's own words, without credentials, at most 1,500 characters."""
-    said = _CREDENTIALS.sub("", stderr.strip())[-1500:]
+    """The error for a failure of the machine. It has uv's own output, without credentials, at most 1,500 characters."""
+    output = _CREDENTIALS.sub("", stderr.strip())[-1500:]
     return IndexUnavailableError(
-        f"{act} failed, and not by fault of the packages: {said}\n"
+        f"{act} failed, and not by fault of the packages: {output}\n"
         "Check that the package index is reachable and that the disk has room."
     )
 
 
-def _surroundings() -> dict[str, str]:
-    """The environment of uv: ours without Python's own variables and without settings that change what is asked."""
+def _uv_environment() -> dict[str, str]:
+    """The environment variables for uv: ours without Python's own and without settings that change the result."""
     kept = {name: value for name, value in os.environ.items() if _is_kept(name)}
-    # Without a cache folder of the user's choice: ours, so that layers are hard links on one file system, share no
-    # inode with any other environment of the user, and can be made read-only without reaching further.
+    # Unless the user chose a cache folder, one of our own: layers are then hard links on one file system, share no
+    # inode with other environments of the user, and can be made read-only without affecting those.
     return {"UV_CACHE_DIR": str(cache_dir() / "uv"), **kept, **index_settings()}
 
 
@@ -119,14 +121,8 @@ def _is_kept(name: str) -> bool:
     return not name.startswith(("PYTHON", "PYC_")) and name not in {"VIRTUAL_ENV", "CONDA_PREFIX"}
 
 
-# The interpreter that solutions run on, and the tags by which what is built for it is told apart.
-
-_START_S = 30.0
-_VERSION = re.compile(r"3\.\d{1,2}(\.\d{1,2})?\Z")
-
-
 def python_version(wanted: str | None = None) -> str:
-    """The wanted version, or `major.minor` of the running interpreter. Raises SettingsError for what is no version."""
+    """The wanted version, by default `major.minor` of the running interpreter. Raises SettingsError if it is none."""
     version = wanted or f"{sys.version_info.major}.{sys.version_info.minor}"
     if not _VERSION.match(version):
         raise SettingsError(f"python version {version!r} is not possible; write one such as '3.11'")
@@ -134,24 +130,24 @@ def python_version(wanted: str | None = None) -> str:
 
 
 def find_python(version: str) -> str:
-    """The absolute path of an interpreter of this version: the one below our own environment, else one on PATH.
+    """The absolute path of an interpreter of this version: the base interpreter of our own environment, or one on PATH.
 
     Raises IndexUnavailableError when this machine has none, or none that runs.
     """
     if _is_ours(version):
         return running_python()
-    found = shutil.which("python" + ".".join(version.split(".")[:2]))
-    if found is None or not _runs(found):
+    path = shutil.which("python" + ".".join(version.split(".")[:2]))
+    if path is None or not _runs(path):
         raise IndexUnavailableError(
             f"this machine has no Python {version}, only {sys.version.split()[0]}: "
             "install it, or leave `python_version` of the image out"
         )
-    return str(Path(found).absolute())
+    return str(Path(path).absolute())
 
 
 @cache
 def _runs(path: str) -> bool:
-    """Whether it is more than a name: pyenv puts one on PATH for every version that it has, chosen or not."""
+    """Whether the interpreter starts: pyenv puts one on PATH for every version it has, also for those not chosen."""
     try:
         return (
             subprocess.run([path, "-I", "-c", ""], capture_output=True, timeout=_START_S, check=False).returncode == 0
@@ -161,17 +157,17 @@ def _runs(path: str) -> bool:
 
 
 def running_python() -> str:
-    """The absolute path of the interpreter that our own environment is made of."""
+    """The absolute path of the base interpreter of our own environment."""
     return str(Path(getattr(sys, "_base_executable", None) or sys.executable).absolute())
 
 
 def platform_tag() -> str:
-    """The platform in the words of `sysconfig`, such as `linux-x86_64`."""
+    """The platform as `sysconfig` names it, such as `linux-x86_64`."""
     return sysconfig.get_platform()
 
 
 def build_tags(version: str) -> tuple[str, ...]:
-    """What decides which wheels fit, and so names a layer: interpreter, ABI, platform and C library."""
+    """What decides which wheels fit, and is part of a layer's name: interpreter, ABI, platform and C library."""
     abi = str(sysconfig.get_config_var("SOABI")) if _is_ours(version) else find_python(version)
     libc = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
     return (".".join(version.split(".")[:2]), abi, platform_tag(), libc or "")

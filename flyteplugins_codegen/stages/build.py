@@ -10,8 +10,9 @@ from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEn
 from flyteplugins_codegen.models.run import Attempt, Cause, Run, TestReport
 from flyteplugins_codegen.models.settings import BuiltImage, Settings
 from flyteplugins_codegen.packages.install import install
-from flyteplugins_codegen.packages.names import missing_system_packages, requirements_of
+from flyteplugins_codegen.packages.names import requirements_of
 from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS, resolve
+from flyteplugins_codegen.packages.system import missing_system_packages
 from flyteplugins_codegen.solution.image import build_environment_image
 from flyteplugins_codegen.source.python import third_party_names
 from flyteplugins_codegen.stages.attempts import with_changed

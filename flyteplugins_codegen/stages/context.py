@@ -18,7 +18,7 @@ from flyteplugins_codegen.data.context import extract_data_context
 from flyteplugins_codegen.data.privacy.detection import find_personal
 from flyteplugins_codegen.data.schemas import infer_schema
 from flyteplugins_codegen.errors import BudgetSpentError, DataError, ReplyError
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import constraints_messages
 from flyteplugins_codegen.llm.replies import ConstraintsReply, RuleReply
 from flyteplugins_codegen.models.data import AppliedConstraint, Bound, DataContext, Rule, TableSchema
@@ -71,7 +71,7 @@ def _rows_text(name: str, row_count: int | None) -> str:
 # --- schemas ---
 
 
-async def with_schemas(run: Run, samples: Mapping[str, Path], account: Account) -> StageResult:
+async def with_schemas(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> StageResult:
     """Infer the schemas, read the constraints, and check the samples against both.
 
     The run keeps only those parts of the samples' profiles that people may see.
@@ -157,7 +157,9 @@ def _schemas_text(schemas: Mapping[str, TableSchema], constraints: Sequence[Appl
 # --- constraints ---
 
 
-async def _read_constraints(run: Run, account: Account) -> tuple[tuple[AppliedConstraint, ...], tuple[ModelCall, ...]]:
+async def _read_constraints(
+    run: Run, account: BudgetAccount
+) -> tuple[tuple[AppliedConstraint, ...], tuple[ModelCall, ...]]:
     """All constraints in their order, read by the grammar, the others by the model in one call."""
     vocabulary = Vocabulary(_columns_by_table(run))
     read = [read_constraint(text, vocabulary) for text in run.request.constraints]
@@ -174,7 +176,7 @@ def _columns_by_table(run: Run) -> dict[str, Sequence[str] | None]:
 
 
 async def _ask_model(
-    run: Run, texts: list[str], account: Account
+    run: Run, texts: list[str], account: BudgetAccount
 ) -> tuple[list[AppliedConstraint], tuple[ModelCall, ...]]:
     if not texts:
         return [], ()

@@ -17,7 +17,8 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import SAMPLES_CASE, Attempt, Blame, DroppedTest, Run, TestOutcome, TestReport
-from flyteplugins_codegen.packages.names import distribution_for, is_shared_name, system_packages_for
+from flyteplugins_codegen.packages.names import distribution_for, is_shared_name
+from flyteplugins_codegen.packages.system import system_packages_for
 from flyteplugins_codegen.portable.launcher import format_value, is_simple
 from flyteplugins_codegen.source.tests import (
     DeclaredFunction,

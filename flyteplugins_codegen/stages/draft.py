@@ -12,8 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
-from flyteplugins_codegen.llm.ask import Answer
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import describe_learnt, redraft_messages, solution_messages, suite_messages
 from flyteplugins_codegen.llm.replies import SolutionReply, TestsReply
 from flyteplugins_codegen.models.base import Value
@@ -71,7 +70,7 @@ class Drafts(Value):
         return (*(call for solution in self.solutions for call in solution.calls), *self.tests.calls)
 
 
-async def write_drafts(run: Run, account: Account, count: int = 1) -> Drafts:
+async def write_drafts(run: Run, account: BudgetAccount, count: int = 1) -> Drafts:
     """Ask for `count` solutions and the tests at the same time.
 
     Raises:
@@ -95,7 +94,7 @@ def _raise_first_error(results: Sequence[object]) -> None:
             raise with_sibling_calls(error, results)
 
 
-async def write_solution(run: Run, account: Account) -> SolutionDraft:
+async def write_solution(run: Run, account: BudgetAccount) -> SolutionDraft:
     """Ask for plan, script and packages in one call; `stopped` is set if the budget does not allow it.
 
     Raises:
@@ -104,7 +103,7 @@ async def write_solution(run: Run, account: Account) -> SolutionDraft:
     return await _draft_solution(run, account, _solution_question(run))
 
 
-async def try_solution(run: Run, account: Account, index: int) -> SolutionDraft:
+async def try_solution(run: Run, account: BudgetAccount, index: int) -> SolutionDraft:
     """As `write_solution`, for one of several drafts: an unusable reply is recorded in the draft and raises nothing.
 
     `index` is the position among them: each draft has its own entry in the cache of replies.
@@ -121,7 +120,7 @@ def _solution_question(run: Run) -> Question[SolutionReply]:
     return Question(purpose="solution", messages=messages, reply_type=SolutionReply)
 
 
-async def _draft_solution(run: Run, account: Account, question: Question[SolutionReply]) -> SolutionDraft:
+async def _draft_solution(run: Run, account: BudgetAccount, question: Question[SolutionReply]) -> SolutionDraft:
     with stage("write solution") as note:
         try:
             answer = await ask_within(account, run.settings, question)
@@ -132,7 +131,7 @@ async def _draft_solution(run: Run, account: Account, question: Question[Solutio
         return _draft_from(answer)
 
 
-def _draft_from(answer: Answer[SolutionReply]) -> SolutionDraft:
+def _draft_from(answer: ModelAnswer[SolutionReply]) -> SolutionDraft:
     """The draft in a reply, without the text that the reply puts around the code."""
     reply = answer.value
     return SolutionDraft(
@@ -144,7 +143,7 @@ def _draft_from(answer: Answer[SolutionReply]) -> SolutionDraft:
     )
 
 
-async def write_tests(run: Run, account: Account) -> TestsDraft:
+async def write_tests(run: Run, account: BudgetAccount) -> TestsDraft:
     """Ask for tests from the request and the data, without the code; none with `skip_tests`.
 
     Raises:
@@ -190,7 +189,7 @@ def _attempts(candidates: Iterable[Candidate], action: ActionName, reason: str) 
 # --- redrafts ---
 
 
-async def draft_anew(run: Run, samples: Mapping[str, Path], account: Account) -> StageResult:
+async def draft_anew(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> StageResult:
     """Ask for as many redrafts as `next_action` says, at the same time; the tests of earlier attempts stay.
 
     An unusable reply becomes an attempt without a change. The run is stopped if the budget allows no redraft.
@@ -215,7 +214,7 @@ def requested_redraft(run: Run) -> Redraft:
 
 
 async def write_anew(
-    run: Run, samples: Mapping[str, Path], account: Account, indexes: Iterable[int]
+    run: Run, samples: Mapping[str, Path], account: BudgetAccount, indexes: Iterable[int]
 ) -> tuple[SolutionDraft, ...]:
     """Ask for the redrafts at these positions of the round. Raises ModelError after all calls have ended."""
     masker = masker_for(run.settings, run.request)
@@ -228,7 +227,7 @@ async def write_anew(
     return tuple(draft for draft in results if isinstance(draft, SolutionDraft))
 
 
-async def _redraft_solution(run: Run, account: Account, learnt: str, number: int) -> SolutionDraft:
+async def _redraft_solution(run: Run, account: BudgetAccount, learnt: str, number: int) -> SolutionDraft:
     brief = brief_of(run.settings, run.request, run.context)
     messages = without_keys(redraft_messages(brief, learnt, number), run.request)
     question = Question(purpose="solution", messages=messages, reply_type=SolutionReply, keeps_unusable=True)

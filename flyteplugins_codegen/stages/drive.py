@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.stages.agentic.work import work_as_agent
@@ -37,7 +37,7 @@ from flyteplugins_codegen.stages.repair import repair
 from flyteplugins_codegen.stages.sandboxes import RunSandboxes
 from flyteplugins_codegen.stages.strength import judge_and_measure, measure_strength, strengthen_tests
 
-_AskingStage: TypeAlias = Callable[[Run, Mapping[str, Path], Account], Awaitable[StageResult]]
+_AskingStage: TypeAlias = Callable[[Run, Mapping[str, Path], BudgetAccount], Awaitable[StageResult]]
 _ASKING_STAGES: Final[dict[type[Action], _AskingStage]] = {
     Repair: repair,
     Redraft: draft_anew,
@@ -51,7 +51,7 @@ class _RunResources:
     """What all steps of one run share."""
 
     samples: Mapping[str, Path]
-    account: Account
+    account: BudgetAccount
     sandboxes: RunSandboxes
 
 
@@ -73,7 +73,7 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
 
 
 async def drive_on(
-    run: Run, samples: Mapping[str, Path], account: Account, calls: tuple[ModelCall, ...] = ()
+    run: Run, samples: Mapping[str, Path], account: BudgetAccount, calls: tuple[ModelCall, ...] = ()
 ) -> Driven:
     """Drive a run from its present state to its end. `calls` are the calls so far, with messages. Raises as `drive`."""
     with closing(RunSandboxes()) as sandboxes:

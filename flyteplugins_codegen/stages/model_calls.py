@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from flyteplugins_codegen.errors import ModelError
-from flyteplugins_codegen.llm.ask import Answer, ask, build_request
-from flyteplugins_codegen.llm.budget import Account, BudgetedModel, priced
-from flyteplugins_codegen.llm.prompts import Brief
+from flyteplugins_codegen.llm.ask import ask, build_request
+from flyteplugins_codegen.llm.budget import BudgetAccount, BudgetedModel, priced
+from flyteplugins_codegen.llm.prompts import JobBrief
 from flyteplugins_codegen.llm.protocol import Model
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.models.data import DataContext
@@ -41,15 +41,15 @@ class Question(Generic[ReplyT]):
     keeps_unusable: bool = False
 
 
-def open_account(run: Run, *, shares: int = 1, on_call: Callable[[], None] = lambda: None) -> Account:
+def open_account(run: Run, *, shares: int = 1, on_call: Callable[[], None] = lambda: None) -> BudgetAccount:
     """Open the account of the run's budget, charged with all calls of the run so far, in any process.
 
     `shares` is the number of stages that run at the same time in processes of their own; `on_call` is passed to
-    `Account`.
+    `BudgetAccount`.
     """
     spent = sum((_spending(call) for call in run.calls if not call.is_reused), Spending())
     budget = run.settings.budget
-    return Account(budget.shared(spent, shares) if shares > 1 else budget, spent, on_call)
+    return BudgetAccount(budget.shared(spent, shares) if shares > 1 else budget, spent, on_call)
 
 
 def _spending(call: ModelCall) -> Spending:
@@ -57,7 +57,7 @@ def _spending(call: ModelCall) -> Spending:
     return Spending(calls=1, tokens=tokens, cost_usd=call.cost_usd, wall_s=call.wall_s)
 
 
-async def ask_within(account: Account, settings: Settings, question: Question[ReplyT]) -> Answer[ReplyT]:
+async def ask_within(account: BudgetAccount, settings: Settings, question: Question[ReplyT]) -> ModelAnswer[ReplyT]:
     """Ask the run's model for a reply that passes the question's check.
 
     Raises:
@@ -72,14 +72,12 @@ async def ask_within(account: Account, settings: Settings, question: Question[Re
     except ModelError as error:
         error.calls = with_prices(error.calls, settings)
         raise
-    return Answer(answer.value, with_prices(answer.calls, settings))
+    return ModelAnswer(answer.value, with_prices(answer.calls, settings))
 
 
-def open_budgeted_model(account: Account, settings: Settings) -> Model:
+def open_budgeted_model(account: BudgetAccount, settings: Settings) -> Model:
     """Open the run's model: cached replies cost nothing, every other call is charged to the account."""
-    return open_model(
-        settings, store=ContentStore(), watch=lambda model: BudgetedModel(model, account, settings.prices)
-    )
+    return open_model(settings, store=ContentStore(), wrap=lambda model: BudgetedModel(model, account, settings.prices))
 
 
 def with_prices(calls: Iterable[ModelCall], settings: Settings) -> tuple[ModelCall, ...]:
@@ -87,9 +85,9 @@ def with_prices(calls: Iterable[ModelCall], settings: Settings) -> tuple[ModelCa
     return priced(calls, settings.model, settings.prices)
 
 
-def brief_of(settings: Settings, request: Request, context: DataContext) -> Brief:
+def brief_of(settings: Settings, request: Request, context: DataContext) -> JobBrief:
     """What the prompt of every author says about this job."""
-    return Brief(request=request, context=context, role=settings.system_prompt, installed=settings.base_packages)
+    return JobBrief(request=request, context=context, role=settings.system_prompt, installed=settings.base_packages)
 
 
 def with_sibling_calls(error: BaseException, siblings: Iterable[object]) -> BaseException:

@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import describe_lineage, repair_messages
 from flyteplugins_codegen.llm.replies import RepairReply
 from flyteplugins_codegen.models.job import Candidate, CodeSolution
@@ -34,7 +34,7 @@ from flyteplugins_codegen.telemetry import stage
 _FILES = {"solution": "solution.py", "tests": "test_solution.py", "environment": "the packages"}
 
 
-async def repair(run: Run, samples: Mapping[str, Path], account: Account) -> StageResult:
+async def repair(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> StageResult:
     """Ask the model once for a repair; return the run with the changed candidate as its next attempt.
 
     An unusable reply is asked for once more; if the second is unusable too, the attempt has no change. The run is

@@ -18,7 +18,7 @@ from typing import Final
 
 from flyteplugins_codegen.errors import CodegenError, EnvironmentBuildError, ModelError, SandboxError
 from flyteplugins_codegen.judging.mutants.run import Fate, MutationJob, run_mutants
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import stronger_messages
 from flyteplugins_codegen.llm.replies import StrongerTestsReply
 from flyteplugins_codegen.models.run import Attempt, Run, TestStrength
@@ -213,7 +213,7 @@ def _strength(mutants: Sequence[Mutant], fates: dict[int, Fate], wall_s: float) 
 # --- stronger tests ---
 
 
-async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Account) -> StageResult:
+async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> StageResult:
     """Ask once for more tests; return the run with the same solution under all tests as its next attempt.
 
     Without a usable reply the run is stopped, and ends with the candidate that has passed.

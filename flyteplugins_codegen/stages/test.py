@@ -29,8 +29,8 @@ from flyteplugins_codegen.models.run import (
     TestReport,
     TestStrength,
 )
-from flyteplugins_codegen.packages.names import missing_system_packages
 from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS
+from flyteplugins_codegen.packages.system import missing_system_packages
 from flyteplugins_codegen.sandbox.contract import Output
 from flyteplugins_codegen.solution.execute import with_retries
 from flyteplugins_codegen.solution.expectations import expect_outputs

@@ -1,4 +1,4 @@
-"""A model behind a loopback server, in the form in which the building blocks take one."""
+"""A model with a loopback server, as the configuration that the functions take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from model_server import ModelServer, Scripted
 
 
 class Scene:
-    """Servers with their scripts, and the configuration that leads to one; every test's replies are its own."""
+    """Starts servers with a script, and returns the configuration for one; every test has its own replies."""
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
@@ -40,7 +40,7 @@ def scene(
 
 @pytest.fixture
 def files(tmp_path: Any) -> Callable[..., list[Any]]:
-    """Writes files by name and text, and gives their paths."""
+    """Writes files by name and text, and returns their paths."""
 
     def write(**texts: str) -> list[Any]:
         paths = [tmp_path / f"{name}.py" for name in texts]

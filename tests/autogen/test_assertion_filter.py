@@ -1,4 +1,4 @@
-"""`PassAssertionFilter`, with responses as OpenAI's client and AutoGen's hand them over."""
+"""`PassAssertionFilter`, with responses in the forms of OpenAI's client and of AutoGen's."""
 
 from __future__ import annotations
 

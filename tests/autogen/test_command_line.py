@@ -1,4 +1,4 @@
-"""Several blocks in turn in one folder, as AutoGen's executors run them."""
+"""Running several blocks in turn in one folder, as AutoGen's executors do."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_a_folder_of_its_own_goes_with_the_executor() -> None:
     folder = executor.work_dir
     assert (folder / "x").exists()
     del executor
-    # The thread that ran the blocks may hold on to it for a moment.
+    # The thread that ran the blocks may keep a reference for a moment.
     deadline = time.monotonic() + 20
     while folder.exists() and time.monotonic() < deadline:
         time.sleep(0.01)

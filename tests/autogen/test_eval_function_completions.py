@@ -1,4 +1,4 @@
-"""Responses judged and chosen among, in real sandboxes."""
+"""Judging responses and choosing one, in real sandboxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of files that strangers choose: refused, or below the folder, whatever they hold."""
+"""Untrusted file names are refused, or stay below the folder, whatever they contain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.autogen.languages import RUNNERS, SAVED, check_file_name, made_name, name_in_code
+from flyteplugins_codegen.autogen.languages import RUNNERS, SAVED
+from flyteplugins_codegen.autogen.run_request import check_file_name, digest_name, name_in_code
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError
 
 odd_names = st.text(alphabet="./\\~ab-:\0\n\ud800$*é ", max_size=20) | st.text()
@@ -70,6 +71,6 @@ def test_what_is_no_text_is_no_name(name) -> None:
 
 @given(st.text(alphabet=st.characters()), st.sampled_from([*RUNNERS, *SAVED]))
 def test_a_made_name_is_one_that_is_allowed_and_the_codes_own(code: str, language: str) -> None:
-    name = made_name(code, language)
-    assert check_file_name(name) == name == made_name(code, language)
-    assert name != made_name(f"{code} ", language)
+    name = digest_name(code, language)
+    assert check_file_name(name) == name == digest_name(code, language)
+    assert name != digest_name(f"{code} ", language)

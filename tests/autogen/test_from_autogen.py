@@ -1,4 +1,4 @@
-"""docs/from-autogen.md: its Python examples run, in order in one process, against a model's server of their own."""
+"""The Python examples of docs/from-autogen.md run, in order in one process, with a model server of their own."""
 
 from __future__ import annotations
 

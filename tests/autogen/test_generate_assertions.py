@@ -1,4 +1,4 @@
-"""`generate_assertions`: what a model writes, less what is worth nothing."""
+"""`generate_assertions` returns a model's assertions without the useless ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cascade, with the real clients against the loopback server."""
+"""The cascade, with the real clients and a loopback server."""
 
 from __future__ import annotations
 

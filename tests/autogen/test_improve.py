@@ -1,4 +1,4 @@
-"""`improve_function` and `improve_code`: a change is given, or made, that was tried before."""
+"""`improve_function` and `improve_code` return or write only changes that were tried before."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def improvement(*edits, suggestions=SUGGESTED):
 
 
 def complaint(server):
-    """What the second question said of the first reply."""
+    """The text in the second request about the first reply."""
     return json.dumps(server.calls[1].body["messages"][-1])
 
 

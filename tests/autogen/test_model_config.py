@@ -1,4 +1,4 @@
-"""Whatever names a model is read alike: a name, AutoGen's dicts, Settings."""
+"""A model's name, AutoGen's dicts and Settings are read to the same configuration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from flyteplugins_codegen import AutoCoderAgent
-from flyteplugins_codegen.autogen.ask import read_terms
+from flyteplugins_codegen.autogen.ask import read_ask_settings
 from flyteplugins_codegen.autogen.model_config import DEFAULT_MODEL, ModelConfig, read_config, read_configs
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SettingsError
 from flyteplugins_codegen.models.spending import Budget, Price
@@ -92,13 +92,13 @@ def test_a_caller_may_want_every_call_to_be_a_new_one(given, mode):
 
 
 def test_where_no_model_is_named_one_is_taken():
-    assert read_terms({}).configs == (ModelConfig(model=DEFAULT_MODEL),)
+    assert read_ask_settings({}).configs == (ModelConfig(model=DEFAULT_MODEL),)
 
 
 @pytest.mark.parametrize("name", ["configs", "config_list"])
 def test_what_stands_beside_a_list_holds_for_each_of_its_entries(name):
     entries = [{"model": "a", "max_tokens": 1}, "b", ModelConfig(model="c")]
-    configs = read_terms({name: entries, "max_tokens": 9, "deadline": 5}).configs
+    configs = read_ask_settings({name: entries, "max_tokens": 9, "deadline": 5}).configs
     assert [config.model for config in configs] == ["a", "b", "c"]
     assert [config.model_params for config in configs] == [{"max_tokens": 1}, {"max_tokens": 9}, {}]
     assert [config.deadline_s for config in configs] == [5, 5, 300]
@@ -106,10 +106,10 @@ def test_what_stands_beside_a_list_holds_for_each_of_its_entries(name):
 
 @pytest.mark.parametrize("budget", [Budget(max_calls=2), {"max_calls": 2}])
 def test_a_budget_opens_an_account(budget):
-    account = read_terms({"model": "m", "budget": budget}).account
+    account = read_ask_settings({"model": "m", "budget": budget}).account
     assert account is not None
     assert account.budget == Budget(max_calls=2)
-    assert read_terms({"model": "m", "budget": account}).account is account
+    assert read_ask_settings({"model": "m", "budget": account}).account is account
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_budget_opens_an_account(budget):
 )
 def test_what_is_no_configuration_is_named(config, error, said):
     with pytest.raises(error, match=said):
-        read_terms(config)
+        read_ask_settings(config)
 
 
 def test_an_error_shows_no_key():

@@ -1,4 +1,4 @@
-"""`pip install` in code: what is found, what is left of the code, and what is refused."""
+"""`pip install` in code: the requirements, the rest of the code, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.autogen.pip_lines import take_installs
+from flyteplugins_codegen.autogen.pip_lines import extract_pip_installs
 from flyteplugins_codegen.errors import PackageError
 
 
 def taken(code: str, language: str = "sh") -> tuple[str, tuple[str, ...]]:
-    installs = take_installs(code, language, {"req.txt": "a==1 # why\n\n# none\nb\n"}.__getitem__)
+    installs = extract_pip_installs(code, language, {"req.txt": "a==1 # why\n\n# none\nb\n"}.__getitem__)
     return installs.code, installs.requirements
 
 

@@ -1,4 +1,4 @@
-"""Code of every language that is run, in every kind of sandbox: what comes out, and what does not get out."""
+"""Code of every language that is run, in every kind of sandbox: its results, and its isolation."""
 
 from __future__ import annotations
 

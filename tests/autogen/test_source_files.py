@@ -1,4 +1,4 @@
-"""Files are read as they are, and replaced all together or not at all."""
+"""Files are read unchanged, and replaced all or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Virtual environments, as AutoGen makes and tells them."""
+"""Virtual environments, made and described as AutoGen does."""
 
 from __future__ import annotations
 

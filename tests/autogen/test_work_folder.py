@@ -1,4 +1,4 @@
-"""What becomes of a working folder's files: what the code did to its copy, and nothing outside of the folder."""
+"""The code's changes of its copy are applied to the working folder, and nothing outside of it is changed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from flyteplugins_codegen import run_code
 from flyteplugins_codegen.autogen import work_folder
-from flyteplugins_codegen.autogen.work_folder import OwnFolder
+from flyteplugins_codegen.autogen.work_folder import WorkFolder
 from flyteplugins_codegen.errors import RequestError, SandboxError
 
 
 def tree(folder: Path) -> dict[str, str | None]:
-    """Every name below a folder, with a file's text, a link's target and None for a folder."""
+    """Every name below a folder, with the text of a file, the target of a link, and None for a folder."""
     return {path.relative_to(folder).as_posix(): content(path) for path in sorted(folder.rglob("*"))}
 
 
@@ -39,7 +39,7 @@ def work(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_the_code_does_in_its_folder_is_done_in_ours(work: Path) -> None:
+def test_the_codes_changes_are_applied_to_the_working_folder(work: Path) -> None:
     code = """
 import os, pathlib, shutil
 print(sorted(p for _, _, names in os.walk(".") for p in names if not p.startswith("tmp_code_")))
@@ -88,23 +88,23 @@ def test_files_stay_as_executable_as_they_are_and_no_more_readable(work: Path) -
     assert (work / "a").read_text() == "atool\n"
 
 
-def test_files_that_others_may_not_read_are_handed_to_the_code_all_the_same(work: Path) -> None:
+def test_files_that_others_may_not_read_are_copied_for_the_code_too(work: Path) -> None:
     (work / "a").chmod(0o600)
     work.chmod(0o700)
     assert run_code("print(open('a').read())", work_dir=work).logs == "a\n"
 
 
-def test_a_change_of_somebody_else_in_the_meantime_stays(work: Path) -> None:
+def test_a_change_by_another_program_in_the_meantime_stays(work: Path) -> None:
     copied = work_folder.copy_folder(work, make(work.parent / "copy"))
     (work / "a").write_text("theirs")
     (work / "sub/b").write_text("theirs")
-    left = work_folder.Left({"mine": copied.folder / "a"}, frozenset(), frozenset({"sub"}), {})
-    changes = work_folder.bring_back(left, copied, work)
+    result = work_folder.FolderResult({"mine": copied.folder / "a"}, frozenset(), frozenset({"sub"}), {})
+    changes = work_folder.apply_changes(result, copied, work)
     assert (changes.written, changes.deleted) == (("mine",), ("sub/deep/c",))
     assert tree(work) == {"a": "theirs", "mine": "a", "sub": None, "sub/b": "theirs"}
 
 
-def test_a_file_that_goes_while_it_is_copied_is_not_there(work: Path, monkeypatch) -> None:
+def test_a_file_that_is_removed_while_it_is_copied_is_left_out(work: Path, monkeypatch) -> None:
     def copy_late(source: Path, *arguments: Any, **named: Any) -> None:
         (work / "sub/b").unlink(missing_ok=True)
         copyfile(source, *arguments, **named)
@@ -114,7 +114,7 @@ def test_a_file_that_goes_while_it_is_copied_is_not_there(work: Path, monkeypatc
     assert copied.files == {"a", "sub/deep/c"}
 
 
-def test_a_file_that_another_run_is_bringing_back_is_not_shown(work: Path) -> None:
+def test_a_file_that_another_run_is_writing_is_left_out(work: Path) -> None:
     (work / ".codegen-aside-0123").write_text("half of i")
     assert work_folder.copy_folder(work, make(work.parent / "copy")).files == {"a", "sub/b", "sub/deep/c"}
 
@@ -136,8 +136,8 @@ def test_any_tree_becomes_any_other(before: dict[str, str], after: dict[str, str
         write(left, after)
         entries = {path.relative_to(left).as_posix(): path for path in left.rglob("*")}
         files = {name: path for name, path in entries.items() if path.is_file()}
-        was_left = work_folder.Left(files, frozenset(), frozenset(entries.keys() - files.keys()), {})
-        changes = work_folder.bring_back(was_left, copied, folder)
+        result = work_folder.FolderResult(files, frozenset(), frozenset(entries.keys() - files.keys()), {})
+        changes = work_folder.apply_changes(result, copied, folder)
         assert tree(folder) == tree(left)
         assert set(changes.written) == {name for name in after if before.get(name) != after[name]}
         assert set(changes.deleted) == before.keys() - after.keys()
@@ -324,6 +324,6 @@ def test_a_disk_that_takes_nothing_is_the_machines_fault_and_leaves_no_half_of_a
 def test_an_own_folder_replaces_a_file_as_a_whole(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("old")
     with (tmp_path / "x").open() as reading:
-        OwnFolder(tmp_path).write("x", b"new")
+        WorkFolder(tmp_path).write("x", b"new")
         assert reading.read() == "old"
     assert tree(tmp_path) == {"x": "new"}

@@ -44,12 +44,12 @@ INDEX = "https://someone:index-password@index.example/simple"
 @pytest.fixture(scope="session")
 def base(container_image: str) -> str:
     """The base image of the tests with a `python` and pip."""
-    del container_image  # where that cannot be made, this cannot either
+    del container_image  # which this one is made from
     return pip_image()
 
 
 class Programs:
-    """The programs, each behind a script that notes its command line."""
+    """The build programs, each behind a script that records its command line."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -91,7 +91,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Programs:
 
 @pytest.fixture
 def bundle_of(kind: str) -> Iterator[Callable[..., SolutionBundle]]:
-    """Solutions whose images are gone afterwards."""
+    """Solutions whose images are removed afterwards."""
     made = []
 
     def make(config: ImageConfig, lock: EnvironmentLock | None = None) -> SolutionBundle:
@@ -139,7 +139,7 @@ def test_a_solution_runs_in_the_image_that_was_built_once(
     builds = programs.builds()
     assert builds
     again = build_solution_image(bundle, config, should_push=False)
-    # A daemon keeps layers and no names: it is asked again, and has everything.
+    # A daemon keeps layers but no image names: it is asked to build again, and reuses every layer.
     assert (again.was_there, programs.builds() == builds) == ((False, False) if kind == "buildkit" else (True, True))
 
 

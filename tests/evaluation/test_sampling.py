@@ -13,7 +13,7 @@ from flyteplugins_codegen.errors import BudgetSpentError, ProviderError, Request
 from flyteplugins_codegen.evaluation.samples import load_samples
 from flyteplugins_codegen.evaluation.sampling import sample_model, write_samples
 from flyteplugins_codegen.evaluation.values import AssertTests, Problem
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.models.spending import Budget
 
 
@@ -66,10 +66,14 @@ async def test_a_budget_ends_the_asking_and_what_was_paid_for_is_kept() -> None:
     with ModelServer(programs("a", "b", "c", "d")) as server:
         with pytest.raises(BudgetSpentError, match="max_calls=3"):
             await sample_model(
-                problems("budget"), config(server), tries=range(2), account=Account(Budget(max_calls=3)), at_once=1
+                problems("budget"),
+                config(server),
+                tries=range(2),
+                account=BudgetAccount(Budget(max_calls=3)),
+                at_once=1,
             )
         assert len(server.calls) == 3
-        account = Account(Budget(max_calls=1))
+        account = BudgetAccount(Budget(max_calls=1))
         found = await sample_model(problems("budget"), config(server), tries=range(2), account=account, at_once=1)
         assert [each.solution for each in found] == ["a", "b", "c", "d"]
         assert account.spent.calls == 1

@@ -1,4 +1,4 @@
-"""Models behind a loopback server, with retries too quick to wait for."""
+"""Models with a loopback server, with retries after a few milliseconds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from flyteplugins_codegen.llm.ask import build_request
 from flyteplugins_codegen.llm.endpoint import Endpoint
-from flyteplugins_codegen.llm.http_model import HostedModel
+from flyteplugins_codegen.llm.http_model import HttpModel
 from flyteplugins_codegen.llm.protocol import ModelRequest
 from flyteplugins_codegen.llm.replies import SolutionReply
 from flyteplugins_codegen.llm.retries import RetryPolicy
@@ -28,13 +28,13 @@ def provider(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def open_at(provider: str) -> Callable[..., HostedModel]:
+def open_at(provider: str) -> Callable[..., HttpModel]:
     """Opens the provider's model at an address."""
 
-    def open_model(address: str, key: str = SECRET, variable: str = "THE_KEY") -> HostedModel:
+    def open_model(address: str, key: str = SECRET, variable: str = "THE_KEY") -> HttpModel:
         name, _, _ = provider.partition("-")
         endpoint = Endpoint(provider=name, model_id="m", address=address, key_variable=variable, key=SecretStr(key))
-        return HostedModel(endpoint, DIALECTS[provider](), retries=RetryPolicy(first_delay_s=0.01))
+        return HttpModel(endpoint, DIALECTS[provider](), retries=RetryPolicy(first_delay_s=0.01))
 
     return open_model
 

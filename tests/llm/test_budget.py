@@ -1,4 +1,4 @@
-"""A budget is kept to: exactly in calls, and to within one call in flight in tokens, dollars and seconds."""
+"""A budget is never exceeded in calls, and by at most one call in flight in tokens, dollars and seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from model_server import Hang, HttpError, Reply
 
 from flyteplugins_codegen.errors import BudgetSpentError, DeadlineError, ProviderError
 from flyteplugins_codegen.llm.ask import ask
-from flyteplugins_codegen.llm.budget import Account, BudgetedModel
+from flyteplugins_codegen.llm.budget import BudgetAccount, BudgetedModel
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.llm.replies import SolutionReply
 from flyteplugins_codegen.models.settings import Settings
@@ -23,8 +23,8 @@ LONG = Reply(RIGHT, input_tokens=1000, output_tokens=1000)
 PRICES = {"m": Price(input_usd=10.0, output_usd=90.0)}  # one call of LONG is 0.1 USD
 
 
-def budgeted(model, prices=None, **bounds) -> tuple[BudgetedModel, Account]:
-    account = Account(Budget(**bounds))
+def budgeted(model, prices=None, **bounds) -> tuple[BudgetedModel, BudgetAccount]:
+    account = BudgetAccount(Budget(**bounds))
     return BudgetedModel(model, account, prices), account
 
 
@@ -49,7 +49,7 @@ async def test_no_call_is_sent_once_the_budget_is_spent(serve, open_at, solution
 
 
 async def test_who_waits_for_budget_first_gets_it_first():
-    account, most = Account(Budget(max_tokens=100)), Spending(calls=1, tokens=100)
+    account, most = BudgetAccount(Budget(max_tokens=100)), Spending(calls=1, tokens=100)
     least, order = Spending(calls=1, tokens=10), []
 
     async def ask_after(name: str, pause_s: float) -> None:
@@ -103,7 +103,7 @@ def test_threads_with_loops_of_their_own_draw_on_one_account(serve, open_at, sol
 
 async def test_several_models_draw_on_one_account(serve, open_at, solution_request):
     cheap, strong = serve(LONG, repeat_last=True), serve(LONG, repeat_last=True)
-    account = Account(Budget(max_calls=3))
+    account = BudgetAccount(Budget(max_calls=3))
     models = [BudgetedModel(open_at(server.url), account) for server in (cheap, strong)]
     await models[0].complete(solution_request())
     assert await calls_until_spent(models[1], solution_request) == 2
@@ -178,8 +178,8 @@ async def test_a_reply_that_was_paid_for_before_is_free_and_no_call(serve, solut
     told: list[int] = []
 
     def opened(max_calls: int):
-        account = Account(Budget(max_calls=max_calls), on_call=lambda: told.append(max_calls))
-        return open_model(settings, store=store, watch=lambda model: BudgetedModel(model, account))
+        account = BudgetAccount(Budget(max_calls=max_calls), on_call=lambda: told.append(max_calls))
+        return open_model(settings, store=store, wrap=lambda model: BudgetedModel(model, account))
 
     await opened(1).complete(solution_request())
     assert (await opened(0).complete(solution_request())).is_reused

@@ -1,4 +1,4 @@
-"""Which of OpenAI's protocols is spoken, and what becomes of servers that lack one."""
+"""Which of OpenAI's APIs is used, and how a server without one of them is handled."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_events_are_read_with_any_line_ends_comments_and_a_cut_at_the_end():
 
 
 def error_events(provider: str, kind: str) -> str:
-    """A stream that begins as a reply does, and ends with an error of this kind."""
+    """A stream that begins like a reply and ends with an error of this kind."""
     begun = {"type": "message_start", "message": {"usage": {"input_tokens": 3}}}
     if provider == "openai":
         begun = {"choices": [{"delta": {"content": "{"}}]}

@@ -1,4 +1,4 @@
-"""What a model is told of a failure: the smallest case in full, within bounds, whatever a program prints."""
+"""The description of a failure for a model: the smallest case in full, bounded, whatever a program prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The object in a reply is found however it is wrapped, and never guessed."""
+"""The JSON object in a reply is found however it is wrapped; with several different ones none is chosen."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.llm.wire import find_object
+from flyteplugins_codegen.llm.json_reply import find_object
 
 WANTED = {"description": "d", "code": "x = {'a': 1}\nprint('```')\n"}
 TEXT = json.dumps(WANTED)

@@ -1,4 +1,4 @@
-"""What calls cost: the user's prices, those of the list, and never a guess."""
+"""The cost of calls: by the user's prices, else by those of the list, else unknown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_an_unknown_price_is_none_and_never_nothing(name):
 
 
 def test_a_model_of_ones_own_server_is_not_priced_as_somebody_elses():
-    # Other providers list models of these names; what is asked here is none of theirs.
+    # Other providers list models of these names, but the model here is not one of theirs.
     assert cost_usd("openai/llama-3.3-70b-versatile", MILLION) is None
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from flyteplugins_codegen.llm.prompts import (
-    Brief,
+    JobBrief,
     describe_job,
     redraft_messages,
     repair_messages,
@@ -21,7 +21,7 @@ REQUEST = Request(
     examples=(Example(inputs={"threshold": 1.0}, outputs={"total": 2.5}),),
     tests="def test_mine(): ...",
 )
-BRIEF = Brief(request=REQUEST, context=DataContext(text="rain: 3 rows"), installed=("polars",))
+BRIEF = JobBrief(request=REQUEST, context=DataContext(text="rain: 3 rows"), installed=("polars",))
 CANDIDATE = Candidate(
     plan=CodePlan(description="d", approach="a"),
     solution=CodeSolution(code="print('the code')\n", packages=("pandas",)),

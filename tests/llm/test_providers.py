@@ -1,4 +1,4 @@
-"""What every provider does, whatever the server does: through the real clients, over real sockets."""
+"""What every provider must do, whatever the server does: through the real clients, over real sockets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flyteplugins_codegen.errors import (
     TruncatedReplyError,
 )
 from flyteplugins_codegen.llm.ask import ask
-from flyteplugins_codegen.llm.budget import Account, BudgetedModel
+from flyteplugins_codegen.llm.budget import BudgetAccount, BudgetedModel
 from flyteplugins_codegen.llm.replies import SolutionReply
 from flyteplugins_codegen.models.spending import Budget, Message, Spending, Usage
 
@@ -30,12 +30,12 @@ VALUE = SolutionReply(description="counts", approach="loop", code="print(1)")
 
 @pytest.fixture(params=sorted(DIALECTS))
 def provider(request: pytest.FixtureRequest) -> str:
-    """Every way of speaking, where other modules make do with two."""
+    """Every dialect; other modules use only two."""
     return str(request.param)
 
 
 def said_in(call) -> list:
-    """The messages of a request, by the name that its protocol has for them."""
+    """The messages of a request, by the name that its API has for them."""
     return call.body.get("messages") or call.body["input"]
 
 
@@ -67,7 +67,7 @@ async def test_missing_usage_counts_nothing_and_breaks_nothing(serve, open_at, s
 async def test_a_reply_that_stopped_early_twice_is_told_by_its_kind(
     serve, open_at, solution_request, stop_reason, error_type
 ):
-    # Valid JSON on purpose: the stop reason is looked at first.
+    # Valid JSON on purpose: the stop reason is checked first.
     item = Reply(RIGHT, stop_reason=stop_reason, input_tokens=50, output_tokens=5)
     with pytest.raises(error_type) as failure:
         await ask(open_at(serve(item, item).url), solution_request(), SolutionReply)
@@ -102,7 +102,7 @@ async def test_the_second_question_carries_the_reply_and_what_was_wrong_with_it(
 
 
 async def test_half_a_character_breaks_nothing(serve, open_at, solution_request):
-    # A lone surrogate, which JSON can hold and no file: once in the reply itself, once escaped within its JSON.
+    # A lone surrogate, which JSON can contain but no file: once in the reply itself, once escaped within its JSON.
     outside = json.dumps({**RIGHT, "code": "print(1)  # @"}).replace("@", "\ud800")
     answer = await ask(open_at(serve(outside).url), solution_request(), SolutionReply)
     assert answer.value.code == "print(1)  # \ufffd"
@@ -403,7 +403,7 @@ async def test_a_stream_that_breaks_off_is_counted_with_the_reply_that_comes_aft
 async def test_streams_that_break_off_each_time_are_counted_by_the_error_and_the_budget(
     serve, open_at, solution_request
 ):
-    server, account = serve(Cut(BROKEN), repeat_last=True), Account(Budget())
+    server, account = serve(Cut(BROKEN), repeat_last=True), BudgetAccount(Budget())
     with pytest.raises(ProviderError) as failure:
         await ask(BudgetedModel(open_at(server.url), account), solution_request(), SolutionReply)
     usage = failure.value.usage

@@ -1,4 +1,4 @@
-"""From a name and a key's name to a model, and the errors on the way."""
+"""Opening a model by its name and its key's name, and the errors of that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings: written through a real server, answered without one, told apart by the request."""
+"""Recordings: written with a real server, replayed without one, matched by the request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RIGHT = {"description": "counts", "approach": "loop", "code": "print('é\u2028')
 
 @pytest.fixture
 def recording(tmp_path, solution_request):
-    """A file with two recorded questions, "one" and "two"."""
+    """A file with two recorded requests, "one" and "two"."""
     file = tmp_path / "made" / "run.jsonl"
     with ModelServer({"SolutionReply": [RIGHT, {**RIGHT, "code": "two"}]}) as server:
         model = open_model(Settings(model="m", api_base=server.url, record=str(file)))

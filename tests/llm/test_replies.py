@@ -1,4 +1,4 @@
-"""Replies and their schemas: what providers take, and what a reply may leave out."""
+"""Replies and their schemas: what providers accept, and what a reply may leave out."""
 
 from __future__ import annotations
 

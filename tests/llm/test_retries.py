@@ -1,4 +1,4 @@
-"""When to try again, and how long to wait."""
+"""When a call is retried, and after how long."""
 
 from __future__ import annotations
 

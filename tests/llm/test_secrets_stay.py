@@ -1,4 +1,4 @@
-"""A key goes to its server, and nowhere else."""
+"""A key is sent to its server only, and never shown."""
 
 from __future__ import annotations
 

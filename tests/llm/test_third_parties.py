@@ -1,4 +1,4 @@
-"""A provider of another distribution; how many calls a server gets at once; what it lacks is found out once."""
+"""A provider of another distribution; the limit of concurrent calls; a server's capabilities are tried only once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from model_server import ModelServer
 
 from flyteplugins_codegen.errors import SettingsError, UnknownModelError
-from flyteplugins_codegen.llm.http_model import Gate
+from flyteplugins_codegen.llm.concurrency import ConcurrencyLimit
 from flyteplugins_codegen.llm.registry import open_model
 from flyteplugins_codegen.models.settings import Settings
 
@@ -29,7 +29,7 @@ PROVIDER = Provider(
 
 
 def install(folder: Path, module: str) -> None:
-    """Leave in the folder what an installer leaves of a distribution."""
+    """Write the files into the folder that an installer writes for a distribution."""
     folder.joinpath("acme_models.py").write_text(module)
     metadata = folder / "acme_models-1.0.dist-info"
     metadata.mkdir()
@@ -68,11 +68,11 @@ async def test_a_rejected_format_is_not_sent_again_by_the_next_stage(solution_re
 
 
 def test_threads_with_loops_of_their_own_share_a_gate():
-    gate, inside, most = Gate(2), [0], [0]
+    limit, inside, most = ConcurrencyLimit(2), [0], [0]
     lock = threading.Lock()
 
     async def enter() -> None:
-        async with gate:
+        async with limit:
             with lock:
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
@@ -92,12 +92,12 @@ def test_threads_with_loops_of_their_own_share_a_gate():
 
 
 async def test_who_is_cancelled_at_the_gate_leaves_it_open():
-    gate = Gate(1)
-    async with gate:
-        waiting = asyncio.create_task(gate.__aenter__())
+    limit = ConcurrencyLimit(1)
+    async with limit:
+        waiting = asyncio.create_task(limit.__aenter__())
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
     started = time.monotonic()
-    async with gate:
+    async with limit:
         assert time.monotonic() - started < 1

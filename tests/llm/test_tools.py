@@ -1,4 +1,4 @@
-"""Calls of tools, in every way in which a model is spoken to; and where a server has none."""
+"""Calls of tools, in every dialect, and with servers that support none."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import pytest
 from dialects import DIALECTS
 from model_server import HttpError, ModelServer, Reply
 
-from flyteplugins_codegen.llm.http_model import Streamed
+from flyteplugins_codegen.llm.http_model import StreamedDialect
+from flyteplugins_codegen.llm.json_reply import with_tool_calls
 from flyteplugins_codegen.llm.openai import ChatCompletions
 from flyteplugins_codegen.llm.protocol import ModelReply
 from flyteplugins_codegen.llm.registry import open_model
-from flyteplugins_codegen.llm.replay import RecordingModel, RememberedModel, ReplayModel
-from flyteplugins_codegen.llm.wire import with_calls
+from flyteplugins_codegen.llm.replay import CachedModel, RecordingModel, ReplayModel
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Message, Tool, ToolCall, ToolResult
 from flyteplugins_codegen.store import ContentStore
@@ -150,12 +150,12 @@ async def test_a_server_that_passes_over_tools_may_call_in_its_text(open_at, too
 
 @pytest.mark.parametrize("text", ["", "No.", '{"tool": "shell", "command": "ls"}', '{"tool": 7}', '{"path": "x"}'])
 def test_text_that_calls_no_tool_there_is_calls_none(text):
-    assert with_calls(ModelReply(text=text), TOOLS).tool_calls == ()
+    assert with_tool_calls(ModelReply(text=text), TOOLS).tool_calls == ()
 
 
 def test_missing_and_repeated_ids_are_replaced():
     calls = tuple(ToolCall(id=each, name="list", arguments="{}") for each in ("", "a", "a", ""))
-    told = [call.id for call in with_calls(ModelReply(text="", tool_calls=calls), TOOLS).tool_calls]
+    told = [call.id for call in with_tool_calls(ModelReply(text="", tool_calls=calls), TOOLS).tool_calls]
     assert told == ["call00001", "a", "call00003", "call00004"]
 
 
@@ -168,7 +168,7 @@ def test_calls_in_a_stream_are_told_apart_where_a_server_counts_them_all_as_the_
     events = [{"choices": [{"delta": delta, "finish_reason": None}]} for delta in deltas]
     events.append({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]})
     text = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
-    reply = Streamed(ChatCompletions()).parse_reply(text)
+    reply = StreamedDialect(ChatCompletions()).parse_reply(text)
     assert [(call.id, call.name) for call in reply.tool_calls] == [("x", "read"), ("y", "list")]
 
 
@@ -196,7 +196,7 @@ async def test_a_recorded_conversation_with_tools_is_replayed_without_a_model(tm
 async def test_a_remembered_conversation_with_tools_asks_nothing_twice(tmp_path, tool_request):
     with serving(TWO, Reply("Done.")) as server:
         for is_reused in (False, True):
-            model = RememberedModel(open_model(Settings(model="m", api_base=server.url)), ContentStore(tmp_path))
+            model = CachedModel(open_model(Settings(model="m", api_base=server.url)), ContentStore(tmp_path))
             first = await model.complete(tool_request())
             last = await model.complete(tool_request(*conversation(first)))
             assert (first.is_reused, last.is_reused) == (is_reused, is_reused)

@@ -1,4 +1,4 @@
-"""Spans of stages and calls, by the names that OpenTelemetry gives them."""
+"""Spans of stages and calls, with OpenTelemetry's names."""
 
 from __future__ import annotations
 

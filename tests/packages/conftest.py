@@ -1,4 +1,4 @@
-"""A cache per test over one download cache per session: environments start empty, packages are fetched once."""
+"""An empty cache for each test over one download cache for the session, so that packages are downloaded once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cache(tmp_path: Path, downloads: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache folder; the user's own settings of uv and pip are out of the way."""
+    """An empty cache folder, without the user's own settings of uv and pip."""
     for variable in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_OFFLINE", "UV_FIND_LINKS"):
         monkeypatch.delenv(variable, raising=False)
     folder = tmp_path / "cache"

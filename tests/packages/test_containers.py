@@ -14,7 +14,7 @@ from flyteplugins_codegen.packages.images.containerfile import (
     render_environment,
     requirement_files,
 )
-from flyteplugins_codegen.packages.names import missing_system_packages
+from flyteplugins_codegen.packages.system import missing_system_packages
 
 LOCK = EnvironmentLock(
     packages=("six",),

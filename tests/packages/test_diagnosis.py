@@ -1,4 +1,4 @@
-"""The words of an older uv, whose frame differs; those of the installed one are in test_lock.py, from real runs."""
+"""Messages of an older uv, which draws another frame; test_lock.py has those of the installed one, from real runs."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What apt and pip print when a build fails, as they print it, and whose fault that is."""
+"""Real output of apt and pip in failed builds, and the error that it becomes."""
 
 from __future__ import annotations
 
 import pytest
 
 from flyteplugins_codegen.errors import EnvironmentBuildError, ImageBuildError, IndexUnavailableError, PackageError
-from flyteplugins_codegen.packages.images.builder import explain_build
+from flyteplugins_codegen.packages.images.diagnosis import explain_build
 
 RETRYING = """\
 WARNING: Retrying (Retry(total=4, connect=None, read=None, redirect=None, status=None)) after connection broken by \

@@ -1,4 +1,4 @@
-"""What a build is told of index and registry: the settings of uv as pip has them, logins as Docker has them."""
+"""The files that tell a build about index and registry: uv's settings as a `pip.conf`, logins as a `config.json`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from flyteplugins_codegen.packages.images.builder import write_index_files
 from flyteplugins_codegen.packages.images.registry import is_loopback, login_file, split_name
 
-DOCKER_HUB = "docker" + ".io"  # written down nowhere as it is: see tests/house/test_repository.py
+DOCKER_HUB = "docker" + ".io"  # no file contains a registry's host: see tests/house/test_repository.py
 
 
 def test_the_index_of_uv_becomes_pip_s_for_the_owner_s_eyes_only(tmp_path: Path) -> None:

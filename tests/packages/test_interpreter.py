@@ -1,4 +1,4 @@
-"""The interpreter of a version: one that this machine has, and that runs."""
+"""Finding the interpreter of a Python version: it must be on this machine and start."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def lock(cache: Path) -> EnvironmentLock:
 
 
 def start(lock: EnvironmentLock, *options: str) -> subprocess.Popen[str]:
-    """Another process, about to install."""
+    """Start another process that installs."""
     command = [sys.executable, "-c", INSTALL, lock.model_dump_json(), *options]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -57,7 +57,7 @@ def start(lock: EnvironmentLock, *options: str) -> subprocess.Popen[str]:
 
 
 def python(environment: InstalledEnvironment, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the environment's interpreter as the sandbox does: nothing but the environment on its path."""
+    """Run the environment's interpreter as the sandbox does, with only the environment on its path."""
     return subprocess.run(
         [environment.python, "-s", *arguments],
         env={"PYTHONPATH": os.pathsep.join(environment.site_packages)},
@@ -77,7 +77,7 @@ def inodes(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def assert_whole(folder: Path) -> None:
-    """Every file that the distribution's own record lists is there, with the content that it says."""
+    """Whether every file in the distribution's RECORD exists with the recorded content."""
     (record,) = folder.glob("*.dist-info/RECORD")
     for name, recorded, _ in csv.reader(record.read_text().splitlines()):
         if recorded and not name.startswith("bin/"):

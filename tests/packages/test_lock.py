@@ -109,7 +109,7 @@ def test_a_set_that_cannot_be_resolved_is_the_candidates_fault_and_says_why(requ
 
 @pytest.fixture
 def source_only_index(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of releases beside the index, with one release that has no wheel and whose setup.py must never run."""
+    """A folder of releases in addition to the index; one has no wheel, and its setup.py must never run."""
     links = tmp_path / "links"
     links.mkdir()
     with tarfile.open(links / "source_only-1.0.tar.gz", "w:gz") as archive:

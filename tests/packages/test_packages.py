@@ -8,7 +8,8 @@ from packaging.utils import canonicalize_name
 
 import flyteplugins_codegen.packages.names as room
 from flyteplugins_codegen.errors import PackageError
-from flyteplugins_codegen.packages.names import check_name, check_system_name, distribution_for, requirements_of
+from flyteplugins_codegen.packages.names import check_name, distribution_for, requirements_of
+from flyteplugins_codegen.packages.system import check_system_name
 from flyteplugins_codegen.source.python import third_party_names
 
 

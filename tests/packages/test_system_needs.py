@@ -1,4 +1,4 @@
-"""What programs really say when a library or a command is missing, and the Debian package that brings it."""
+"""Real messages of programs that miss a library or a command, and the Debian package that provides it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from flyteplugins_codegen.packages import names as system_needs
-from flyteplugins_codegen.packages.names import check_system_name, system_packages_for
+from flyteplugins_codegen.packages import system as system_needs
+from flyteplugins_codegen.packages.system import check_system_name, system_packages_for
 
 
 @pytest.mark.parametrize(

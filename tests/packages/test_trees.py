@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from flyteplugins_codegen.packages.trees import discard, link_tree, made_aside, make_read_only
+from flyteplugins_codegen.packages.trees import discard, link_tree, make_read_only, staged_folder
 
 
 def test_a_folder_appears_only_when_it_is_whole(tmp_path):
     final = tmp_path / "final"
-    with made_aside(final) as aside:
+    with staged_folder(final) as aside:
         (aside / "file").write_text("all")
         assert not final.exists()
     assert (final / "file").read_text() == "all"
@@ -19,7 +19,7 @@ def test_a_folder_appears_only_when_it_is_whole(tmp_path):
 
 def test_a_failure_leaves_nothing(tmp_path):
     def fail() -> None:
-        with made_aside(tmp_path / "final") as aside:
+        with staged_folder(tmp_path / "final") as aside:
             (aside / "folder").mkdir()
             raise ValueError
 
@@ -30,9 +30,9 @@ def test_a_failure_leaves_nothing(tmp_path):
 
 def test_the_quicker_one_wins_and_the_other_is_discarded(tmp_path):
     final = tmp_path / "final"
-    with made_aside(final) as slow:
+    with staged_folder(final) as slow:
         (slow / "file").write_text("slow")
-        with made_aside(final) as quick:
+        with staged_folder(final) as quick:
             (quick / "file").write_text("quick")
     assert (final / "file").read_text() == "quick"
     assert list(tmp_path.iterdir()) == [final]
@@ -52,7 +52,7 @@ def test_files_are_linked_and_one_that_is_there_stays(tmp_path):
 
 
 def test_files_are_copied_with_their_times_where_links_are_not_possible(tmp_path):
-    """Another file system: bytecode is told apart by the source's time, so a copy keeps it."""
+    """On another file system files are copied, and keep their times: Python matches bytecode to its source by them."""
     other = Path("/dev/shm")
     if not other.is_dir() or other.stat().st_dev == tmp_path.stat().st_dev:
         pytest.skip("this machine has no second file system to copy to")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flyteplugins_codegen.llm.anthropic import Messages
-from flyteplugins_codegen.llm.http_model import Dialect, Streamed
+from flyteplugins_codegen.llm.http_model import Dialect, StreamedDialect
 from flyteplugins_codegen.llm.openai import ChatCompletions
 from flyteplugins_codegen.llm.openai_responses import Responses
 
@@ -17,7 +17,7 @@ _PLAIN: dict[str, Callable[[], Dialect]] = {
 
 
 def _streamed(plain: Callable[[], Dialect]) -> Callable[[], Dialect]:
-    return lambda: Streamed(plain())
+    return lambda: StreamedDialect(plain())
 
 
 DIALECTS = {**_PLAIN, **{f"{name}-streamed": _streamed(plain) for name, plain in _PLAIN.items()}}

@@ -1,1 +1,1 @@
-"""Container images, built: one contract, a builder for each program or service that builds, credentials, diagnosis."""
+"""Building container images: one contract, a builder for each program or service, credentials, diagnosis."""

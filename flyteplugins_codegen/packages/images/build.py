@@ -1,4 +1,4 @@
-"""Which builder a name stands for."""
+"""Choosing a builder by its name, and making an image with it."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _PREFERRED = ("podman", "docker", "buildah")
 
 
 def open_builder(name: str) -> ImageBuilder | None:
-    """The builder of that name; None for `none`.
+    """The builder of this name; None for `none`.
 
-    `auto` is the first of podman, docker, buildah that is installed, else the buildkitd at `BUILDKIT_HOST`; where that
-    is set, someone means it, and it comes first.
+    `auto` is the buildkitd at `BUILDKIT_HOST` where that variable is set, else the first of podman, docker and buildah
+    that is installed.
 
-    Raises SettingsError for a name that none has, and for one that is not there; the message lists what is.
+    Raises SettingsError for an unknown name and for a builder that is not available; the message lists those that are.
     """
     if name == NO_BUILDER:
         return None
-    found = _automatic() if name == "auto" else _named(name)
-    if found is None:
+    builder = _automatic() if name == "auto" else _named(name)
+    if builder is None:
         raise SettingsError(
-            f"image_config: builder={name!r} is not there. Here are: {', '.join(_present()) or 'none'}. Install "
+            f"image_config: builder={name!r} is not there. Here are: {', '.join(_available()) or 'none'}. Install "
             f"podman, docker or buildah; or set {ADDRESS_VARIABLE} to the address of a buildkitd and install buildctl; "
             "or choose 'none' and build the image by the Containerfile of the solution folder"
         )
-    return found
+    return builder
 
 
 def _automatic() -> ImageBuilder | None:
-    return find_buildkit() or next((found for found in map(find_engine, _PREFERRED) if found), None)
+    return find_buildkit() or next((engine for engine in map(find_engine, _PREFERRED) if engine), None)
 
 
 def _named(name: str) -> ImageBuilder | None:
@@ -48,18 +48,16 @@ def _named(name: str) -> ImageBuilder | None:
     return RegisteredBuilder(name) if name in registered_builders() else None
 
 
-def _present() -> list[str]:
+def _available() -> list[str]:
     engines = [name for name in ENGINES if find_engine(name)]
     return [*engines, *([_BUILDKIT] if find_buildkit() else []), *registered_builders()]
 
 
-# Making an image: never one that is there already, then built, then pushed where that is asked for.
-
-
 def make_image(order: BuildOrder, builder: ImageBuilder, *, should_push: bool) -> BuiltImage:
-    """Build, and push if asked, what is not there yet: the name names the content, so that it need not be compared.
+    """Build the image, and push it if `should_push`, unless it exists already.
 
-    Raises what the builder raises.
+    The name of an image is a digest of its content, so one that has the name is the same image. Raises what the builder
+    raises.
     """
     started = time.monotonic()
     if should_push and (pushed := find_digest(order.name, order.login)):

@@ -1,4 +1,4 @@
-"""The container image of a solution, as text: its Containerfile and its name. Nothing is built in here."""
+"""The Containerfile and the image name of a solution, as text. Nothing is built here."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from packaging.utils import canonicalize_name
 from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.settings import ImageConfig
-from flyteplugins_codegen.packages.names import check_system_name
+from flyteplugins_codegen.packages.system import check_system_name
 from flyteplugins_codegen.packages.uv import python_version as checked_version
 from flyteplugins_codegen.store import digest
 
 TAG_LENGTH = 16
 
-# Part of every image's name: raise it when the Containerfile changes, so that no older image is taken for a new one.
+# Part of every image's name: increment it when the Containerfile changes, so that older images are not reused.
 _RECIPE = 3
 
 REQUIREMENTS: Final = "requirements.txt"
 SHARED_REQUIREMENTS: Final = "requirements-shared.txt"
 
-# What nearly every solution that meets a table has, pandas and what it needs: a layer of its own, the first one, so
-# that adding a package adds a layer and fetches, stores and pushes this one no more.
+# Most solutions need pandas and its dependencies. These get a layer of their own, the first one, so that adding another
+# package does not fetch, store and push them again.
 _FOUNDATION = "pandas"
 _SHARED = frozenset({_FOUNDATION, "numpy", "python-dateutil", "pytz", "six", "tzdata"})
 _PIN = re.compile(r"^(?=[A-Za-z0-9])", re.MULTILINE)
@@ -42,9 +42,9 @@ _IMAGE = re.compile(
 
 
 def requirement_files(lock: EnvironmentLock) -> dict[str, str]:
-    """The files of pinned requirements that a Containerfile copies, by name: all pins, and those of the shared layer.
+    """The texts of the requirement files that a Containerfile copies, by name: all pins, and those of the shared layer.
 
-    Every pin is installed without its dependencies, so that any division of them installs the same.
+    Every pin is installed without its dependencies, so dividing them between files does not change what is installed.
     """
     if not lock.requirements.strip():
         return {}
@@ -61,13 +61,12 @@ def render_containerfile(
     more_files: Sequence[str] = (),
     labels: Mapping[str, str] | None = None,
 ) -> str:
-    """The Containerfile of a solution; beside it lie `requirement_files`, `launcher.py`, `solution.py`.
+    """The Containerfile of a solution. Its context has `requirement_files`, `launcher.py` and `solution.py`.
 
-    `more_files` are names of further files beside it that the launcher needs.
+    `more_files` are the names of other files in the context that the launcher needs. What changes least comes first, so
+    that a changed solution rebuilds one small layer. The base image, by default `python:<version>-slim`, needs `python`
+    with pip, and apt for system packages; a Linux distribution's own Python is enough.
 
-    What changes least comes first, so that a changed solution rebuilds one small layer.
-    The base image, `python:<version>-slim` unless one is given, needs `python` with pip, and apt for system
-    packages; a distribution's own Python will do.
     Raises SettingsError for a base image or version that cannot be one, PackageError for a system package.
     """
     environment = render_environment(lock, python_version, base_image)
@@ -75,7 +74,7 @@ def render_containerfile(
 
 
 def render_environment(lock: EnvironmentLock, python_version: str | None = None, base_image: str | None = None) -> str:
-    """The same without the solution: every layer but the last. Raises as `render_containerfile` does."""
+    """The Containerfile without the solution: every layer but the last. Raises as `render_containerfile` does."""
     base = base_image or f"python:{checked_version(python_version or lock.python)}-slim"
     if not _IMAGE.match(base):
         raise SettingsError(f"base image {base!r} is no image reference; write one such as 'python:3.11-slim'")
@@ -92,9 +91,9 @@ def render_environment(lock: EnvironmentLock, python_version: str | None = None,
 
 
 def image_name(name: str, lock: EnvironmentLock, code: str, config: ImageConfig) -> str:
-    """`[registry/]name:tag`, valid for any agent name; the tag is a digest of everything that goes into the image.
+    """`[registry/]name:tag`, valid for any agent name. The tag is a digest of everything that goes into the image.
 
-    `code` is the text of every file that is copied in. Raises SettingsError for a registry that cannot be one.
+    `code` is the text of all files that are copied in. Raises SettingsError for a registry that cannot be one.
     """
     parts = (_RECIPE, lock.digest, code, config.base_image, config.python_version, config.platform)
     repository = f"{_registry_prefix(config.registry)}{_path_component(name)}"
@@ -105,7 +104,7 @@ def _system_step(packages: Sequence[str]) -> str:
     if not packages:
         return ""
     return (
-        # Without this an index that cannot be reached is a warning, and every package an unknown one.
+        # By default apt only warns of an index that it cannot reach, and then reports every package as unknown.
         "RUN apt-get --option APT::Update::Error-Mode=any update \\\n"
         f" && apt-get install --yes --no-install-recommends {' '.join(packages)} \\\n"
         " && apt-get clean && rm -rf /var/lib/apt/lists/*"
@@ -123,12 +122,12 @@ def _packages_steps(files: Mapping[str, str]) -> list[str]:
 def _packages_step(file: str) -> str:
     return (
         f"COPY {file} /app/\n"
-        # Both are there for the time of this step alone: the index with what is needed to reach it stays out of the
-        # image, out of its history, and off every command line.
+        # Both are mounted for this step only: the index and its credentials stay out of the image, out of its
+        # history, and off every command line.
         "RUN --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=ca,target=/run/secrets/ca \\\n"
-        # A distribution's own Python refuses pip (PEP 668); nothing but the solution lives in this image.
+        # The Python of a Linux distribution refuses pip (PEP 668); this image contains nothing but the solution.
         "    PIP_BREAK_SYSTEM_PACKAGES=1 \\\n"
-        # Compiled, what `import pandas` loads alone makes the layer an eighth larger. A pod pays for that with 0.8 s.
+        # Bytecode of what `import pandas` loads would make the layer an eighth larger, and save a pod 0.8 s.
         "    python -m pip install --no-cache-dir --no-compile --disable-pip-version-check \\\n"
         "    --root-user-action=ignore \\\n"
         f"    --require-hashes --no-deps --only-binary :all: --requirement /app/{file}"
@@ -164,5 +163,5 @@ def _registry_prefix(registry: str | None) -> str:
 
 
 def _path_component(name: str) -> str:
-    """The agent's name in lower-case letters, digits and single hyphens; `solution` where nothing is left of it."""
+    """The agent's name in lower-case letters, digits and single hyphens; `solution` if it has none of these."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower())[:_MAX_NAME_LENGTH].strip("-") or "solution"

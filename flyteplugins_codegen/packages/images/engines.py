@@ -1,4 +1,8 @@
-"""podman, buildah and docker, by their command lines: for laptops and continuous integration, with or without root."""
+"""Builders that run a program: podman, buildah or docker on this machine, or `buildctl` with a remote buildkitd.
+
+The first three are for laptops and continuous integration, with or without root. A buildkitd builds inside a cluster,
+where a pod has neither an engine nor privileges.
+"""
 
 from __future__ import annotations
 
@@ -12,44 +16,45 @@ from flyteplugins_codegen.packages.images.builder import (
     RECIPE,
     BuildOrder,
     ProgramError,
-    explain_build,
     login_variables,
     run_program,
     secret_options,
 )
+from flyteplugins_codegen.packages.images.diagnosis import explain_build
 from flyteplugins_codegen.packages.images.registry import is_loopback
 
+ADDRESS_VARIABLE = "BUILDKIT_HOST"
 ENGINES: Final = ("podman", "buildah", "docker")
 _RUNTIMES = ("crun", "runc")
-# What buildah says where the runtime, and not the step of the recipe, is what failed.
+# What buildah prints when the runtime failed, and not a step of the Containerfile.
 _RUNTIMES_FAULT = ("creating container for", "did not get container create message")
-# Times of files and of the image are the epoch: the same content has the same digest, whenever it is built.
+# Sets the times of files and of the image to the epoch, so that the same content always has the same digest.
 _REPRODUCIBLE = ("--timestamp", "0")
 
 
 @dataclass(frozen=True, slots=True)
 class EngineBuilder:
-    """`ImageBuilder` by one of these programs; `runtime` is what runs the steps, None for the program's own choice."""
+    """An `ImageBuilder` that runs podman, buildah or docker; `runtime` runs the steps, None is the program's choice."""
 
     kind: str
     program: str
     runtime: str | None = None
 
     def has(self, name: str) -> bool:
-        """As the contract says."""
-        asked = {
+        """See `ImageBuilder`."""
+        command = {
             "podman": ("image", "exists", name),
             "buildah": ("inspect", "--type", "image", name),
             "docker": ("image", "inspect", name),
         }
         try:
-            run_program([self.program, *asked[self.kind]])
+            run_program([self.program, *command[self.kind]])
         except ProgramError:
             return False
         return True
 
     def build(self, order: BuildOrder) -> str:
-        """As the contract says. Where the runtime does not work on this machine, the others are tried."""
+        """See `ImageBuilder`. If the runtime does not work on this machine, the others are tried."""
         try:
             return self._build(order)
         except ProgramError as error:
@@ -59,24 +64,24 @@ class EngineBuilder:
         return working.build(order)
 
     def push(self, order: BuildOrder) -> str:
-        """As the contract says."""
+        """See `ImageBuilder`."""
         insecure = ["--tls-verify=false"] if self.kind != "docker" and is_loopback(order.name) else []
         return run_program([self.program, "push", *insecure, order.name], login_variables(order))
 
     def _build(self, order: BuildOrder) -> str:
         variables = {"DOCKER_BUILDKIT": "1", "BUILDKIT_PROGRESS": "plain"} if self.kind == "docker" else {}
-        return run_program([*self._opening(), *_arguments(order)], {**login_variables(order), **variables})
+        return run_program([*self._command(), *_arguments(order)], {**login_variables(order), **variables})
 
-    def _opening(self) -> list[str]:
-        chosen = ["--runtime", self.runtime] if self.runtime else []
+    def _command(self) -> list[str]:
+        runtime = ["--runtime", self.runtime] if self.runtime else []
         return {
-            "podman": [self.program, *chosen, "build", "--format", "oci", *_REPRODUCIBLE],
-            "buildah": [self.program, "build", *chosen, "--layers", "--format", "oci", *_REPRODUCIBLE],
+            "podman": [self.program, *runtime, "build", "--format", "oci", *_REPRODUCIBLE],
+            "buildah": [self.program, "build", *runtime, "--layers", "--format", "oci", *_REPRODUCIBLE],
             "docker": [self.program, "build"],
         }[self.kind]
 
     def _other_runtimes(self, error: ProgramError) -> Iterator[EngineBuilder]:
-        """The next runtime to try; none when the runtime is not to blame, or was our own choice."""
+        """The other runtimes to try; none where the runtime did not cause the error, or this is already another one."""
         if self.runtime or self.kind == "docker" or not any(phrase in error.log for phrase in _RUNTIMES_FAULT):
             return
         failed = next((name for name in _RUNTIMES if f"/{name}" in error.log), _RUNTIMES[0])
@@ -90,34 +95,29 @@ def _arguments(order: BuildOrder) -> list[str]:
 
 
 def find_engine(kind: str) -> EngineBuilder | None:
-    """The builder by that program, None where it is not installed."""
+    """The builder that runs this program, None where it is not installed."""
     program = shutil.which(kind)
     return EngineBuilder(kind, program) if program else None
 
 
-# A remote buildkitd, through `buildctl`: what builds inside a cluster, where a pod has no engine and no privileges.
-
-ADDRESS_VARIABLE = "BUILDKIT_HOST"
-
-
 @dataclass(frozen=True, slots=True)
 class BuildkitBuilder:
-    """`ImageBuilder` by a buildkitd at an address such as `tcp://buildkitd:1234`."""
+    """An `ImageBuilder` that uses a buildkitd at an address such as `tcp://buildkitd:1234`."""
 
     program: str
     address: str
 
     def has(self, name: str) -> bool:
-        """Never: the daemon keeps layers, and no names that could be asked for."""
+        """Always False: the daemon keeps layers, but no image names."""
         del name
         return False
 
     def build(self, order: BuildOrder) -> str:
-        """As the contract says. The layers stay in the daemon."""
+        """See `ImageBuilder`. The layers stay in the daemon."""
         return self._solve(order, f"type=image,name={order.name},push=false")
 
     def push(self, order: BuildOrder) -> str:
-        """As the contract says. Every layer is in the daemon by now: this takes no more than sending them."""
+        """See `ImageBuilder`. The daemon has every layer already, so this only sends them."""
         insecure = ",registry.insecure=true" if is_loopback(order.name) else ""
         return self._solve(order, f"type=image,name={order.name},push=true,rewrite-timestamp=true{insecure}")
 
@@ -138,6 +138,6 @@ class BuildkitBuilder:
 
 
 def find_buildkit(address: str | None = None) -> BuildkitBuilder | None:
-    """The builder at that address, by default at `BUILDKIT_HOST`; None without one, or without `buildctl`."""
-    program, reached = shutil.which("buildctl"), address or os.environ.get(ADDRESS_VARIABLE)
-    return BuildkitBuilder(program, reached) if program and reached else None
+    """The builder at this address, by default at `BUILDKIT_HOST`; None without an address or without `buildctl`."""
+    program, address = shutil.which("buildctl"), address or os.environ.get(ADDRESS_VARIABLE)
+    return BuildkitBuilder(program, address) if program and address else None

@@ -1,4 +1,4 @@
-"""A builder that is registered with flytekit's `ImageBuildEngine`, by its name there."""
+"""Builders that are registered with flytekit's `ImageBuildEngine`, by their names there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from flyteplugins_codegen.errors import ImageBuildError
-from flyteplugins_codegen.packages.images.builder import RECIPE, BuildOrder, explain_build
+from flyteplugins_codegen.packages.images.builder import RECIPE, BuildOrder
+from flyteplugins_codegen.packages.images.diagnosis import explain_build
 
 _REQUIREMENTS = "requirements.txt"
 _APP = "/app"
@@ -17,43 +18,43 @@ _APP = "/app"
 
 @dataclass(frozen=True, slots=True)
 class RegisteredBuilder:
-    """`ImageBuilder` by a builder of flytekit's, which knows an image as an `ImageSpec`, and pushes what it builds.
+    """An `ImageBuilder` that calls a builder of flytekit's, which takes an `ImageSpec` and pushes what it builds.
 
-    The files of the context go into the image as commands, for where an `ImageSpec` copies files to is each builder's
-    own affair; whether flytekit is installed beside them is so, too. The whole context is offered to a builder that can
-    use a recipe as it is: `builder_options={"context": ..., "containerfile": ...}`.
+    The files of the context go into the image as commands, because each builder decides for itself where an `ImageSpec`
+    copies files to, and whether it installs flytekit too. A builder that can use a Containerfile gets the context and
+    its path: `builder_options={"context": ..., "containerfile": ...}`.
     """
 
     kind: str
 
     def has(self, name: str) -> bool:
-        """Never known: the builder looks for itself."""
+        """Always False: flytekit's builder looks for the image itself."""
         del name
         return False
 
     def build(self, order: BuildOrder) -> str:
-        """As the contract says; what the builder prints, it prints itself."""
+        """See `ImageBuilder`. The builder prints its output itself."""
         builder = registered_builders()[self.kind]
         spec = _specify(order)
         try:
-            called = builder.build_image(spec) if builder.should_build(spec) else None
+            built_name = builder.build_image(spec) if builder.should_build(spec) else None
         except Exception as error:
             raise explain_build(str(error), f"flytekit's builder {self.kind!r} failed: {error}") from error
-        if called not in {None, order.name}:
+        if built_name not in {None, order.name}:
             raise ImageBuildError(
-                f"flytekit's builder {self.kind!r} named the image {called!r}, and a solution's is named by its "
+                f"flytekit's builder {self.kind!r} named the image {built_name!r}, and a solution's is named by its "
                 f"content, {order.name!r}; use a builder that keeps the name"
             )
         return f"built by flytekit's builder {self.kind!r}\n"
 
     def push(self, order: BuildOrder) -> str:
-        """Nothing is left to do: it was pushed when it was built."""
+        """Does nothing: flytekit's builder pushed the image when it built it."""
         del order
         return ""
 
 
 def registered_builders() -> dict[str, Any]:
-    """What is registered with flytekit, by name; the packages that bring them are found as flytekit finds them."""
+    """The builders that are registered with flytekit, by name, including those of installed plugins."""
     from flytekit.image_spec.image_spec import ImageBuildEngine
 
     return {name: builder for name, (builder, _) in ImageBuildEngine.get_registry().items()}
@@ -74,14 +75,14 @@ def _specify(order: BuildOrder) -> Any:
         requirements=str(requirements) if requirements.exists() else None,
         apt_packages=list(order.system_packages) or None,
         platform=order.platform,
-        commands=list(_copying(order)),
+        commands=list(_copy_commands(order)),
         env={"PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "1", "HOME": "/tmp"},  # noqa: S108 - in the image
         entrypoint=[],
         builder_options={"context": str(order.context), "containerfile": str(order.context / RECIPE)},
     )
 
 
-def _copying(order: BuildOrder) -> Iterator[str]:
+def _copy_commands(order: BuildOrder) -> Iterator[str]:
     yield f"mkdir -p {_APP} /var/inputs /var/outputs && chown 1000:1000 /var/outputs"
     for path in sorted(order.context.iterdir()):
         if path.suffix in {".py", ".json"}:

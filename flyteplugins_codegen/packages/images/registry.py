@@ -1,6 +1,6 @@
-"""Asking a registry whether it has an image, by the HTTP API of the OCI distribution specification.
+"""Ask a registry whether it has an image, through the HTTP API of the OCI distribution specification.
 
-The one thing that a remote builder cannot tell and that every builder would tell in its own way.
+The builders cannot answer this: a remote one does not know, and each of the others answers in a form of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from flyteplugins_codegen.packages.images.builder import CREDENTIALS
 _TIMEOUT_S = 20.0
 _UNAUTHORIZED = 401
 _LOOPBACK = re.compile(r"(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?\Z")
-# Put together here: this project writes down no registry's host, so that none slips in with a lock file.
+# Joined here: this project's files contain no registry's host, so that a check finds one in a lock file.
 _DOCKER_HUB = "docker" + ".io"
 _HUB_API, _HUB_LOGIN = f"registry-1.{_DOCKER_HUB}", f"https://index.{_DOCKER_HUB}/v1/"
 _MANIFESTS = (
@@ -32,10 +32,10 @@ _PARAMETER = re.compile(r'(\w+)="([^"]*)"')
 
 
 def find_digest(name: str, login: Path | None = None) -> str | None:
-    """The digest under which the registry has the image; None where it has none, or does not tell.
+    """The digest of the image in its registry; None where the registry does not have it or does not answer.
 
-    Credentials are those of the `config.json` in the folder `login`, or none. What a registry keeps from us here, it
-    says when we push.
+    Credentials are read from `config.json` in the folder `login`. Errors of the registry are not reported here, but by
+    the push.
     """
     host, path, tag = split_name(name)
     scheme = "http" if is_loopback(name) else "https"
@@ -51,7 +51,7 @@ def find_digest(name: str, login: Path | None = None) -> str | None:
 
 
 def split_name(name: str) -> tuple[str, str, str]:
-    """Host, path and tag of an image's name; Docker Hub where no host is in it, as every engine has it."""
+    """Host, path and tag of an image's name; the host is Docker Hub where the name has none, as with every engine."""
     path, _, tag = name.rpartition(":")
     host, slash, rest = path.partition("/")
     if slash and ("." in host or ":" in host or host == "localhost"):
@@ -60,14 +60,14 @@ def split_name(name: str) -> tuple[str, str, str]:
 
 
 def is_loopback(name: str) -> bool:
-    """Whether the registry is on this machine, where every engine speaks plain HTTP with it."""
+    """Whether the registry is on this machine; engines use plain HTTP for it."""
     return bool(_LOOPBACK.match(split_name(name)[0]))
 
 
 def login_file(secret: str, name: str) -> str | None:
-    """The text of a Docker `config.json` for the registry in an image's name, from what a secret holds.
+    """The text of a Docker `config.json` for the registry in an image's name, made from the value of a secret.
 
-    That is such a file itself, or `user:password`; None for anything else.
+    The value is the text of such a file, or `user:password`; None for anything else.
     """
     try:
         return secret if "auths" in json.loads(secret) else None
@@ -84,8 +84,8 @@ def login_file(secret: str, name: str) -> str | None:
 def _basic(login: Path | None, host: str) -> str | None:
     try:
         auths = json.loads((login / CREDENTIALS).read_text())["auths"] if login else {}
-        found = auths.get(_HUB_LOGIN if host == _DOCKER_HUB else host, {}).get("auth")
-        return f"Basic {found}" if found and base64.b64decode(found) else None
+        auth = auths.get(_HUB_LOGIN if host == _DOCKER_HUB else host, {}).get("auth")
+        return f"Basic {auth}" if auth and base64.b64decode(auth) else None
     except (OSError, ValueError, KeyError, AttributeError, binascii.Error):
         return None
 
@@ -96,16 +96,16 @@ def _ask(address: str, authorization: str | None) -> str | None:
 
 
 def _digest_by_token(refusal: urllib.error.HTTPError, address: str, basic: str | None) -> str | None:
-    """The answer with the token that the registry sends us to fetch, as its challenge says."""
+    """The answer to the request with a token, fetched from where the registry's challenge says."""
     challenge = dict(_PARAMETER.findall(refusal.headers.get("WWW-Authenticate", "")))
     realm = challenge.pop("realm", "")
-    # Credentials go nowhere in the clear, whatever the registry says.
+    # Credentials are never sent unencrypted, whatever the registry says.
     if not realm.startswith("https://") and not address.startswith("http://"):
         return None
     try:
         with _open(f"{realm}?{urllib.parse.urlencode(challenge)}", basic, "GET") as answer:
-            told = json.load(answer)
-        return _ask(address, f"Bearer {told.get('token') or told['access_token']}")
+            reply = json.load(answer)
+        return _ask(address, f"Bearer {reply.get('token') or reply['access_token']}")
     except (OSError, ValueError, KeyError):
         return None
 
@@ -113,6 +113,6 @@ def _digest_by_token(refusal: urllib.error.HTTPError, address: str, basic: str |
 def _open(address: str, authorization: str | None, method: str):  # type: ignore[no-untyped-def]  # noqa: ANN202 - urllib's own
     request = urllib.request.Request(address, method=method, headers={"Accept": ", ".join(_MANIFESTS)})  # noqa: S310 - http(s) by construction
     if authorization:
-        # Unredirected: never sent on to another host.
+        # Unredirected, so that it is never sent to another host.
         request.add_unredirected_header("Authorization", authorization)
     return urllib.request.urlopen(request, timeout=_TIMEOUT_S)  # noqa: S310 - see above

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from flyteplugins_codegen.llm.json_reply import describe_tools
 from flyteplugins_codegen.llm.protocol import ModelReply
-from flyteplugins_codegen.llm.wire import describe_tools
 from flyteplugins_codegen.models.run import AgentSession
 from flyteplugins_codegen.models.spending import Message, ToolCall, ToolResult
 from flyteplugins_codegen.stages.agentic.tools import TOOLS

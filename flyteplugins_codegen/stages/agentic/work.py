@@ -14,7 +14,7 @@ from typing import Final
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ModelError
 from flyteplugins_codegen.llm.ask import call_once
-from flyteplugins_codegen.llm.budget import Account
+from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import agent_messages
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest
 from flyteplugins_codegen.models.job import Candidate
@@ -35,7 +35,7 @@ _SILENT_TURNS: Final = 3
 _DECLINED: Final = ("refused", "filtered")
 
 
-async def work_as_agent(run: Run, samples: Mapping[str, Path], account: Account) -> StageResult:
+async def work_as_agent(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> StageResult:
     """Continue the agent's conversation until it submits a candidate; return the run with it as the next attempt.
 
     If turns or budget end first, the run is stopped. Its candidate is then the last one that passed, or the files as
@@ -95,7 +95,9 @@ def _without_keys_in_newest(workspace: AgentWorkspace, session: AgentSession) ->
     return session.model_copy(update={"messages": (*session.messages[:-1], *newest)})
 
 
-async def _turn(workspace: AgentWorkspace, session: AgentSession, account: Account) -> tuple[ToolOutcome, ModelCall]:
+async def _turn(
+    workspace: AgentWorkspace, session: AgentSession, account: BudgetAccount
+) -> tuple[ToolOutcome, ModelCall]:
     session = session.model_copy(update={"messages": bounded(session.messages)})
     reply, call = await _ask_turn(account, workspace.run.settings, session.messages)
     # A call keeps only its new messages: the others are in the calls before it.
@@ -110,7 +112,7 @@ async def _turn(workspace: AgentWorkspace, session: AgentSession, account: Accou
 
 
 async def _ask_turn(
-    account: Account, settings: Settings, messages: tuple[Message, ...]
+    account: BudgetAccount, settings: Settings, messages: tuple[Message, ...]
 ) -> tuple[ModelReply, ModelCall]:
     """Ask for the next turn; return the reply, and the call with its price. Raises BudgetSpentError, ModelError."""
     request = ModelRequest(

@@ -10,8 +10,8 @@ from agent_turns import RIGHT, SUBMIT, SUITE, answers, sent, turn, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flyteplugins_codegen.llm.json_reply import with_tool_calls
 from flyteplugins_codegen.llm.protocol import ModelReply
-from flyteplugins_codegen.llm.wire import with_calls
 from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import AgentSession, Run
 from flyteplugins_codegen.models.settings import Settings
@@ -127,7 +127,7 @@ def test_whatever_a_model_calls_every_call_is_answered_and_can_be_sent_on(calls)
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=200) | JSON.map(json.dumps) | st.dictionaries(st.just("tool"), NAMED).map(json.dumps))
 def test_whatever_a_model_says_is_a_call_of_a_tool_or_none(text):
-    called = with_calls(ModelReply(text=text), TOOLS).tool_calls
+    called = with_tool_calls(ModelReply(text=text), TOOLS).tool_calls
     assert len(called) <= 1
     assert {call.name for call in called} <= {tool.name for tool in TOOLS}
 

@@ -1,4 +1,4 @@
-"""The same question at the same time is asked once, whoever else asks it, and whatever becomes of him."""
+"""Equal requests at the same time are made once, also when the process that makes one is killed."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import time
 
 import pytest
 
-from flyteplugins_codegen.llm.replay import claimed
+from flyteplugins_codegen.llm.concurrency import request_lock
 
 HOLDER = """\
 import asyncio, pathlib, sys
-from flyteplugins_codegen.llm.replay import claimed
+from flyteplugins_codegen.llm.concurrency import request_lock
 
 async def hold():
-    async with claimed(pathlib.Path(sys.argv[1]), 1.0):
+    async with request_lock(pathlib.Path(sys.argv[1]), 1.0):
         print("held", flush=True)
         await asyncio.sleep(30)
 
@@ -31,7 +31,7 @@ async def test_claims_of_one_thing_are_held_one_after_another(tmp_path):
 
     async def hold() -> None:
         nonlocal held, most
-        async with claimed(tmp_path / "new" / "claim", 30.0):
+        async with request_lock(tmp_path / "new" / "claim", 30.0):
             held += 1
             most = max(most, held)
             await asyncio.sleep(0.01)
@@ -43,7 +43,7 @@ async def test_claims_of_one_thing_are_held_one_after_another(tmp_path):
 
 
 async def test_a_claim_of_another_thing_is_not_waited_for(tmp_path):
-    async with claimed(tmp_path / "one", 5.0) as first, claimed(tmp_path / "other", 5.0) as second:
+    async with request_lock(tmp_path / "one", 5.0) as first, request_lock(tmp_path / "other", 5.0) as second:
         assert (first, second) == (0.0, 0.0)
 
 
@@ -53,14 +53,14 @@ async def test_who_waits_gets_the_claim_of_a_process_that_was_killed(tmp_path):
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         asyncio.get_running_loop().call_later(0.1, os.kill, holder.pid, signal.SIGKILL)
-        async with claimed(tmp_path / "claim", 20.0) as waited_s:
+        async with request_lock(tmp_path / "claim", 20.0) as waited_s:
             assert holder.wait() == -signal.SIGKILL
     assert 0.0 < waited_s < 20.0
 
 
 async def test_patience_ends_and_the_holder_keeps_its_claim(tmp_path):
-    async with claimed(tmp_path / "claim", 5.0):
-        async with claimed(tmp_path / "claim", 0.05) as waited_s:
+    async with request_lock(tmp_path / "claim", 5.0):
+        async with request_lock(tmp_path / "claim", 0.05) as waited_s:
             assert waited_s >= 0.05
         assert (tmp_path / "claim").exists()
 
@@ -68,14 +68,14 @@ async def test_patience_ends_and_the_holder_keeps_its_claim(tmp_path):
 async def test_a_place_that_takes_no_file_holds_nobody_up(tmp_path):
     (tmp_path / "file").touch()
     started = time.monotonic()
-    async with claimed(tmp_path / "file" / "claim", 60.0) as waited_s:
+    async with request_lock(tmp_path / "file" / "claim", 60.0) as waited_s:
         assert waited_s == 0.0
     assert time.monotonic() - started < 30
 
 
 async def test_who_is_cancelled_gives_its_claim_up(tmp_path):
     async def hold() -> None:
-        async with claimed(tmp_path / "claim", 5.0):
+        async with request_lock(tmp_path / "claim", 5.0):
             await asyncio.sleep(60)
 
     holder = asyncio.create_task(hold())
@@ -83,5 +83,5 @@ async def test_who_is_cancelled_gives_its_claim_up(tmp_path):
     holder.cancel()
     with pytest.raises(asyncio.CancelledError):
         await holder
-    async with claimed(tmp_path / "claim", 5.0) as waited_s:
+    async with request_lock(tmp_path / "claim", 5.0) as waited_s:
         assert waited_s == 0.0

@@ -1,4 +1,4 @@
-"""Nothing that was paid for is asked again."""
+"""A reply that was paid for is never requested again."""
 
 from __future__ import annotations
 
