@@ -16,6 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from flyteplugins_codegen.errors import RequestError, SandboxError
+from flyteplugins_codegen.judging import equality
 from flyteplugins_codegen.judging.causes import DETERMINISTIC_ENVIRONMENT, syntax_cause
 from flyteplugins_codegen.judging.values.inside import start
 from flyteplugins_codegen.judging.values.inside.plain_data import NotPlainError, Writer, write_call, write_text
@@ -159,7 +160,17 @@ def text_of(told: Tree) -> bytes:
 
 COMMAND: Final = ("python", f"{APP}/judge.py")
 # Each after those that it imports.
-_NAMES: Final = ("plain_data", "compare", "protocol", "candidate", "batched_calls", "proxies", "judge", "sequence")
+_NAMES: Final = (
+    "equality",
+    "plain_data",
+    "compare",
+    "protocol",
+    "candidate",
+    "batched_calls",
+    "proxies",
+    "judge",
+    "sequence",
+)
 
 
 @cache
@@ -171,7 +182,8 @@ def values_program() -> Mapping[str, bytes]:
 
 
 def _source(name: str) -> bytes:
-    return module_path(start).with_name(f"{name}.py").read_bytes()
+    path = module_path(equality) if name == "equality" else module_path(start).with_name(f"{name}.py")
+    return path.read_bytes()
 
 
 __all__ = [

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flyteplugins_codegen import judging
 from flyteplugins_codegen.judging.values import inside
 
-sys.path.append(str(Path(inside.__file__).parent))  # inside, its modules import each other by their bare names
+# Inside the sandbox its modules import each other by their bare names.
+sys.path += [str(Path(package.__file__).parent) for package in (inside, judging)]
 from compare import Rule, difference
 
 NAN = float("nan")

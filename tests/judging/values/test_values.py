@@ -18,7 +18,7 @@ from backends import ISOLATING, open_backend
 from suites import environment_with
 
 from flyteplugins_codegen.errors import RequestError, SandboxError
-from flyteplugins_codegen.judging.values.inside.start import MODULES
+from flyteplugins_codegen.judging.values.inside.start import ARCHIVE
 from flyteplugins_codegen.judging.values.run import (
     AssertList,
     CheckFunction,
@@ -187,9 +187,7 @@ for inp, exp in ((3, 1.5), ([3.0], [1.5]), ([], [])):
 """
 
 PACKED = base64.b64encode(zlib.compress(b'["bare",[-4,0,1]]\n2.0')).decode()
-ROOT = CheckFunction(
-    f"# It raises.\nimport sys\ncheck = sys.modules['compare'].Cases({PACKED!r}, 'root', 0.0).check\n"
-)
+ROOT = CheckFunction(f"# It raises.\nimport sys\ncheck = sys.modules['compare'].Cases({PACKED!r}, 'root', 0.0).check\n")
 
 
 def test_arrays_are_plain_their_subclasses_are_not_and_nothing_is_close_to_something(
@@ -390,12 +388,12 @@ def test_an_interpreter_of_another_version_judges_the_same(sandbox: Sandbox) -> 
     """It cannot take the modules as they were compiled here, and compiles their source."""
     nonce = new_nonce()
     made = sandboxed(job(ADD, ASSERTS, "add"), nonce)
-    ours = made.program[MODULES]
+    ours = made.program[ARCHIVE]
     assert isinstance(ours, bytes)
     version, compiled, sources = marshal.loads(ours)  # noqa: S302 - of our own making
     assert version == MAGIC_NUMBER
     theirs = marshal.dumps((b"1234", compiled[::-1], sources), 2)
-    execution = sandbox.run(replace(made, program={**made.program, MODULES: theirs}))
+    execution = sandbox.run(replace(made, program={**made.program, ARCHIVE: theirs}))
     assert judged(job(ADD, ASSERTS, "add"), nonce, execution).passed
 
 
@@ -408,6 +406,6 @@ def f(name):
 
 
 def test_warm_workers_have_the_judge_imported_before_they_fork(sandbox: Sandbox) -> None:
-    by_the_job, ahead = (job(LAID_OUT, f"assert f('judge.py') and f({MODULES!r}) is {way}") for way in (True, False))
+    by_the_job, ahead = (job(LAID_OUT, f"assert f('judge.py') and f({ARCHIVE!r}) is {way}") for way in (True, False))
     assert run_values(sandbox, by_the_job).cause is None
     assert [kind(result) for result in run_many(sandbox, [ahead]) if isinstance(result, ValuesReport)] == ["passed"]

@@ -9,7 +9,6 @@ solution fails itself.
 
 from __future__ import annotations
 
-import math
 import sys
 from binascii import a2b_base64
 from zlib import decompress
@@ -19,16 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn, TypeAlias
 
+    from flyteplugins_codegen.judging.equality import RECORDED_RESULTS, Tolerance, are_close
     from flyteplugins_codegen.judging.values.inside import plain_data
     from flyteplugins_codegen.judging.values.inside.plain_data import Tree
 
     Difference: TypeAlias = tuple[str, Any, Any]  # where, as in "[2]['a']", what was found there, what was expected
-    from typing import Any
 else:
     import plain_data
+    from equality import RECORDED_RESULTS, Tolerance, are_close
 
-RELATIVE = 1e-7
-FLOAT_TOLERANCE = 1e-6  # of floats where the problem names none
+FLOAT_TOLERANCE = RECORDED_RESULTS.absolute  # of floats where the problem names none
 MAX_CHARS = 300
 
 
@@ -79,7 +78,9 @@ def is_close(found: Any, expected: Any, _: list[Any], tolerance: float) -> bool:
     if is_same(found, expected):
         return True
     tolerance = tolerance or (FLOAT_TOLERANCE if holds_floats(expected) else 0.0)
-    return bool(tolerance) and type(found) is type(expected) and are_near(found, expected, tolerance)
+    if not tolerance or type(found) is not type(expected):
+        return False
+    return are_near(found, expected, Tolerance(RECORDED_RESULTS.relative, tolerance, allclose=True))
 
 
 def is_same(found: Any, expected: Any) -> bool:
@@ -97,19 +98,14 @@ def holds_floats(value: Any) -> bool:
     return isinstance(value, float)
 
 
-def are_near(found: Any, expected: Any, tolerance: float) -> bool:
+def are_near(found: Any, expected: Any, tolerance: Tolerance) -> bool:
     """Whether numbers, alone or in sequences of the same length, are as close as they must be."""
     if isinstance(expected, (list, tuple)):
         same_length = isinstance(found, (list, tuple)) and len(found) == len(expected)
         return same_length and all(are_near(*pair, tolerance) for pair in zip(found, expected, strict=True))
     if not isinstance(expected, (int, float, complex)) or not isinstance(found, (int, float, complex)):
         return is_same(found, expected)
-    if found == expected or (found != found and expected != expected):  # noqa: PLR0124 - only NaN differs from itself
-        return True
-    try:
-        return abs(found - expected) <= tolerance + RELATIVE * abs(expected) < float("inf")
-    except OverflowError:  # an int that is larger than any float
-        return False
+    return are_close(found, expected, tolerance)
 
 
 def is_any(_: Any, __: Any, ___: list[Any], ____: float) -> bool:
@@ -195,7 +191,7 @@ class Rule:
     """How close floats must be, as `math.isclose` has it, and whether what is expected was read from JSON."""
 
     def __init__(self, relative: float = 0.0, absolute: float = 0.0, *, from_json: bool = False) -> None:
-        self.relative, self.absolute, self.from_json = relative, absolute, from_json
+        self.tolerance, self.from_json = Tolerance(relative, absolute), from_json
 
 
 class Missing:
@@ -274,28 +270,14 @@ def _key(value: Any) -> Any:
 
 def _are_equal(found: Any, expected: Any, kind: str, rule: Rule) -> bool:
     if kind == "number":
-        return _are_close(found, expected, rule)
+        if isinstance(found, int) and isinstance(expected, int):
+            return found == expected
+        return are_close(found, expected, rule.tolerance)
     if kind == "set":
         return set(map(_key, found)) == set(map(_key, expected))
     if kind == "numpy.ndarray":
         return found.shape == expected.shape and difference(found.tolist(), expected.tolist(), rule) is None
     return bool(found == expected)
-
-
-def _are_close(found: Any, expected: Any, rule: Rule) -> bool:
-    if found == expected:
-        return True
-    if isinstance(found, complex) or isinstance(expected, complex):
-        return _are_close(found.real, expected.real, rule) and _are_close(found.imag, expected.imag, rule)
-    if isinstance(found, int) and isinstance(expected, int):
-        return False
-    if not (rule.relative or rule.absolute):  # `isclose` would round a large int to a float
-        return bool(found != found and expected != expected)  # noqa: PLR0124 - only NaN differs from itself
-    try:
-        both_nan = math.isnan(found) and math.isnan(expected)
-        return both_nan or math.isclose(found, expected, rel_tol=rule.relative, abs_tol=rule.absolute)
-    except OverflowError:  # an int that is larger than any float
-        return False
 
 
 # Keeps numpy from finding nothing close to anything.
