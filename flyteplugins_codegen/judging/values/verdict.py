@@ -53,7 +53,7 @@ def judge_values(execution: Execution, nonce: str, names: Sequence[str], limits:
     )
 
 
-def judge_in_turn(
+def judge_sequence(
     execution: Execution, nonces: Sequence[str], names: Sequence[Sequence[str]]
 ) -> list[ValuesReport | None]:
     """The verdicts on what was judged in turn; None at and after a judge that was kept from its verdict.

@@ -407,10 +407,10 @@ class Plan:
         names = _new_names()
         context, source, *asserts = self._codes
         exec(context, names)  # noqa: S102 - the checks are what is trusted here
+        names[entry_point] = candidate  # before the others: it need not be asked for a second time
         for name in self._names_used() & origins.keys():
             if name not in names and not hasattr(builtins, name):
                 names[name] = _known(name, origins[name]) or peer.maker(name)
-        names[entry_point] = candidate
         exec(source, names)  # noqa: S102 - as above
         if asserts:
             return [(code.co_filename, _bound(exec, code, names)) for code in asserts]
