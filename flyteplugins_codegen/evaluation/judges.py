@@ -32,7 +32,12 @@ from flyteplugins_codegen.evaluation.values import (
     UnittestTests,
 )
 from flyteplugins_codegen.judging.causes import syntax_cause
-from flyteplugins_codegen.judging.suites.run import SuiteJob, judged, sandboxed, suite_flaw_before_running
+from flyteplugins_codegen.judging.suites.run import (
+    SuiteJob,
+    suite_flaw_before_running,
+    suite_report,
+    suite_sandbox_job,
+)
 from flyteplugins_codegen.judging.values.run import ValuesBatch, ValuesJob, new_nonce, values_flaw_before_running
 from flyteplugins_codegen.judging.values.tests import can_fail, render_tests
 from flyteplugins_codegen.models.run import SuiteReport, ValuesReport
@@ -151,11 +156,11 @@ class SuiteTrial:
     @property
     def job(self) -> Job:
         """The run of the suite."""
-        return sandboxed(_suite_job(self.candidate), self.nonce)
+        return suite_sandbox_job(_suite_job(self.candidate), self.nonce)
 
     def settle(self, execution: Execution) -> Settled:
         """The verdict."""
-        report = judged(_suite_job(self.candidate), self.nonce, execution)
+        report = suite_report(_suite_job(self.candidate), self.nonce, execution)
         return Settled(verdicts=((self.candidate, _suite_verdict(self.candidate, report, execution)),))
 
     def again(self, candidates: Iterable[Candidate]) -> Iterable[Trial]:
