@@ -146,12 +146,12 @@ AHEAD = """
 import gc, os
 def say(place, text):
     link = next(found for found in gc.get_objects() if type(found).__name__ == "Link")
-    token = next(found for found in gc.get_objects() if type(found).__name__ == "Judged")._token
+    token = next(found for found in gc.get_objects() if type(found).__name__ == "CandidatePeer")._token
     text = f'["{token}",{place},"value",{text}]'.encode()
     os.write(link._writing, len(text).to_bytes(4, "big") + text)
 def write(text):
-    slate = next(found for found in gc.get_objects() if type(found).__name__ == "Slate")
-    slate.add(str(text).encode())
+    buffer = next(found for found in gc.get_objects() if type(found).__name__ == "SharedBuffer")
+    buffer.add(str(text).encode())
 """
 
 LATE = """
