@@ -19,12 +19,12 @@ from flyteplugins_codegen.judging.causes import DETERMINISTIC_ENVIRONMENT, limit
 from flyteplugins_codegen.judging.suites.inside import start
 from flyteplugins_codegen.judging.suites.verdict import (
     Charge,
-    Evidence,
+    SuiteEvidence,
+    cross_check,
     judge_suite,
     missing_tests,
     read_evidence,
     read_suite,
-    settle,
 )
 from flyteplugins_codegen.models.run import Cause, SuiteOrigin, SuiteReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
@@ -72,7 +72,7 @@ def suite_report(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport
     if execution.status == "sandbox_error":
         raise SandboxError(f"the sandbox failed while it ran the {job.origin} tests: {execution.message}")
     source, expected = read_suite(job.tests), tuple(job.expected)
-    evidence = settle(read_evidence(execution.stdout, nonce), source)
+    evidence = cross_check(read_evidence(execution.stdout, nonce), source)
     _check_environment(evidence, execution)
     return SuiteReport(
         origin=job.origin,
@@ -91,7 +91,7 @@ def suite_report(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport
     )
 
 
-def _memory_cause(execution: Execution, limits: Limits, evidence: Evidence) -> Cause | None:
+def _memory_cause(execution: Execution, limits: Limits, evidence: SuiteEvidence) -> Cause | None:
     """The cause if the kernel killed only the process of the tests for lack of memory: the job itself then exits."""
     was_killed = evidence.exit_status == -signal.SIGKILL
     if not was_killed or execution.peak_memory_mib < _NEARLY_ALL * limits.memory_mib:
@@ -135,7 +135,7 @@ def _cut_cause(execution: Execution) -> Cause | None:
     return Cause(kind="untrusted_report", message=message)
 
 
-def _check_environment(evidence: Evidence, execution: Execution) -> None:
+def _check_environment(evidence: SuiteEvidence, execution: Execution) -> None:
     """Raise SandboxError if the runner could not even start: that is a fault of the environment, not of the suite."""
     if evidence.no_pytest:
         raise SandboxError(

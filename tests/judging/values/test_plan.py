@@ -12,7 +12,7 @@ from flyteplugins_codegen.judging.values import inside
 
 # Inside the sandbox its modules import each other by their bare names.
 sys.path += [str(Path(package.__file__).parent) for package in (inside, judging)]
-from judge import Plan
+from judge import JudgingPlan
 
 
 class RecordingPeer:
@@ -36,7 +36,7 @@ class RecordingPeer:
 
 def test_the_entry_point_is_not_asked_for_a_second_time() -> None:
     peer = RecordingPeer()
-    plan = Plan(
+    plan = JudgingPlan(
         [("context", ""), ("checks", ""), ("assert 1", "assert f(1) == 1"), ("assert 2", "assert g(2) == 2")], None
     )
     for _, run in plan.prepare(peer, "", "f"):

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.judging.values.inside import plain_data
     from flyteplugins_codegen.judging.values.inside.plain_data import Tree
 
-    Difference: TypeAlias = tuple[str, Any, Any]  # where, as in "[2]['a']", what was found there, what was expected
+    Difference: TypeAlias = tuple[str, Any, Any]  # the location, as in "[2]['a']", the part there, the expected part
 else:
     import plain_data
     from equality import RECORDED_RESULTS, Tolerance, are_close
 
-FLOAT_TOLERANCE = RECORDED_RESULTS.absolute  # of floats where the problem names none
+FLOAT_TOLERANCE = RECORDED_RESULTS.absolute  # of floats if the problem names none
 MAX_CHARS = 300
 
 
@@ -52,7 +52,7 @@ class Cases:
 
 
 def fail(number: int, count: int, expected: str) -> NoReturn:
-    """In a function of its own, because the values of its names are told with the failure."""
+    """Raise the failure of a recorded call."""
     raise AssertionError(f"input {number} of {count}: expected {expected}")
 
 
@@ -188,7 +188,7 @@ MAX_DEPTH = 200
 ALIKE = frozenset((bool, int, float, str, bytes))
 
 
-class Rule:
+class PairRule:
     """The tolerance for floats, as for `math.isclose`, and whether the expected values were read from JSON."""
 
     def __init__(self, relative: float = 0.0, absolute: float = 0.0, *, from_json: bool = False) -> None:
@@ -202,7 +202,7 @@ class Missing:
         return "nothing"
 
 
-def difference(found: Any, expected: Any, rule: Rule, depth: int = 0) -> Difference | None:
+def difference(found: Any, expected: Any, rule: PairRule, depth: int = 0) -> Difference | None:
     """The first difference of two values: its location and both parts there; None if they are the same."""
     found, expected = _as_python(found), _as_python(expected)
     kind = _kind(expected)
@@ -234,7 +234,7 @@ def _kind(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _in_sequences(found: Any, expected: Any, rule: Rule, depth: int) -> Difference | None:
+def _in_sequences(found: Any, expected: Any, rule: PairRule, depth: int) -> Difference | None:
     if len(found) != len(expected):
         return "", found, expected
     if _are_alike(found, expected) and list(found) == list(expected):
@@ -252,7 +252,7 @@ def _are_alike(found: Any, expected: Any) -> bool:
     return len(kinds) == 1 and kinds <= ALIKE and kinds == set(map(type, expected))
 
 
-def _in_dicts(found: Any, expected: Any, rule: Rule, depth: int) -> Difference | None:
+def _in_dicts(found: Any, expected: Any, rule: PairRule, depth: int) -> Difference | None:
     there = {_key(key): value for key, value in found.items()}
     for key, value in expected.items():
         differing = difference(there.pop(_key(key), Missing()), value, rule, depth)
@@ -269,7 +269,7 @@ def _key(value: Any) -> Any:
     return kind, "NaN" if kind == "number" and value != value else value  # noqa: PLR0124 - only NaN differs from itself
 
 
-def _are_equal(found: Any, expected: Any, kind: str, rule: Rule) -> bool:
+def _are_equal(found: Any, expected: Any, kind: str, rule: PairRule) -> bool:
     if kind == "number":
         if isinstance(found, int) and isinstance(expected, int):
             return found == expected

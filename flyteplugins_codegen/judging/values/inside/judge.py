@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Case: TypeAlias = tuple[str, Callable[[], None]]
     Step: TypeAlias = tuple[FrameType, int, str]  # a frame of the tests, its line and that line's text
-    Failure: TypeAlias = tuple[str, str, str, str]  # kind, subject and message of a Cause, and the traceback
+    FailureTexts: TypeAlias = tuple[str, str, str, str]  # kind, subject and message of a Cause, and the traceback
 else:
     import compare
     import plain_data
@@ -84,10 +84,10 @@ def judge_one(size: int) -> NoReturn:
 def judge(peer: JudgePeer, child: int, size: int) -> NoReturn:
     """Read the job, run its tests against the solution, and report."""
     nonce, wall_s, solution, entry_point, checks = plain_data.read_text(read_exactly(0, size))
-    report = Report(bytes.fromhex(nonce), peer, child, take_stdout())
+    report = SealedReport(bytes.fromhex(nonce), peer, child, take_stdout())
     report.begin(wall_s)
     try:
-        plan = Plan(*checks)
+        plan = JudgingPlan(*checks)
     except Exception as error:  # noqa: BLE001 - compiling fails in many ways
         report.close(_broken(error))
     try:
@@ -135,7 +135,7 @@ class NoEntryPointError(Exception):
     """The solution defines nothing that can be called by the name of the entry point."""
 
 
-class Report:
+class SealedReport:
     """The report, written once: when all cases have run, when they cannot begin, or when their time is up."""
 
     def __init__(self, nonce: bytes, peer: JudgePeer, child: int, stdout: int) -> None:
@@ -147,7 +147,7 @@ class Report:
         self._begun = 0.0
 
     def begin(self, wall_s: float) -> None:
-        """Report that the judge has started, and start its clock."""
+        """SealedReport that the judge has started, and start its clock."""
         self._wall_s = wall_s
         self._begun = perf_counter()
         self.write(["begun"])
@@ -163,7 +163,7 @@ class Report:
         self._running = name
         started = perf_counter()
         error = _exception_of(run)
-        failure: Failure = ("", "", "", "")
+        failure: FailureTexts = ("", "", "", "")
         if error is not None or peer.fault or peer.ended:  # a test may have caught the exception that must fail it
             failure = explain(peer, error, sources)
         self._cases.append([name, *self._fitting(*failure), perf_counter() - started])
@@ -217,7 +217,7 @@ def _seal(nonce: bytes, text: bytes) -> bytes:
     return blake2b(text, key=nonce, digest_size=SEAL_BYTES).hexdigest().encode()
 
 
-class Plan:
+class JudgingPlan:
     """The tests, compiled but not yet run: `pairs`; or texts, namely a context, a source, and perhaps asserts.
 
     `sources` has every text by the file name that it is compiled under.
@@ -238,7 +238,7 @@ class Plan:
         candidate.others = lambda cases: unexpected_calls(peer, number, cases)  # type: ignore[attr-defined]  # the same
         if self._pairs is not None:
             pairs, tolerances, from_json = self._pairs
-            return _pair_cases(peer, candidate, pairs, compare.Rule(*tolerances, from_json=from_json))
+            return _pair_cases(peer, candidate, pairs, compare.PairRule(*tolerances, from_json=from_json))
         names = _new_names()
         context, source, *asserts = self._codes
         exec(context, names)  # noqa: S102 - the tests are trusted
@@ -265,7 +265,7 @@ class Plan:
 
 
 def _pair_cases(
-    peer: JudgePeer, candidate: Callable[..., Any], pairs: list[tuple[str, str]], rule: compare.Rule
+    peer: JudgePeer, candidate: Callable[..., Any], pairs: list[tuple[str, str]], rule: compare.PairRule
 ) -> Iterator[Case]:
     def run(call: Call) -> None:
         is_expected, result = call.result()
@@ -317,7 +317,7 @@ class WrongError(AssertionError):
     """The result of a call is not the expected one of its pair."""
 
 
-def explain(peer: JudgePeer, error: BaseException | None, sources: dict[str, str]) -> Failure:
+def explain(peer: JudgePeer, error: BaseException | None, sources: dict[str, str]) -> FailureTexts:
     """Why a case failed. `error` is the exception that it raised, if any; `sources` the tests' texts by file name."""
     record, steps = peer.last, _steps(error, sources)
     fault = peer.ended or peer.fault

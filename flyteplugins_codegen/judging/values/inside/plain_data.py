@@ -266,7 +266,7 @@ TEXT_FORMS = ("bytearray", "numpy.ndarray")  # their parts are new texts each ti
 
 
 def snapshot(value: Any) -> Values:
-    """What a shared value holds, to be compared with what it holds later."""
+    """The parts of a shared value now, to compare with its parts later."""
     return tuple(MUTABLE[type_name(type(value))].parts(value) or ())
 
 

@@ -1,6 +1,6 @@
 """Proxies in the tests for the solution: functions that ask the candidate's process, and objects that equal nothing.
 
-Part of the program that judges by values; standard library only. It runs inside the sandbox, in the judge.
+PartProxy of the program that judges by values; standard library only. It runs inside the sandbox, in the judge.
 
 A result is plain data, built anew here, or an `Opaque` that refers to an object in the candidate's process. An opaque
 result can be called, tested for truth and passed back. Anything else that a test does with it fails the test, even if
@@ -122,7 +122,7 @@ class JudgePeer(protocol.Peer):
         """A proxy for another name of the solution's."""
         tree = self.ask("name", name)[0]
         self._names[self.unpack(lambda: int(tree[1]))] = name
-        return self.unpack(lambda: self.resolve_object(tree, lambda number, *_: Maker(self, number, name)))
+        return self.unpack(lambda: self.resolve_object(tree, lambda number, *_: MakerProxy(self, number, name)))
 
     def ask(self, *question: Tree) -> list[Tree]:
         """The answer of the candidate's process. Raises Ended, Refused, and the solution's exceptions."""
@@ -271,11 +271,11 @@ class JudgePeer(protocol.Peer):
 
     def resolve_part(self, tree: Tree) -> Any:
         """A proxy for an object reached through one that the test made."""
-        return self.resolve_object(tree, lambda number, _, kind: Part(self, number, kind))
+        return self.resolve_object(tree, lambda number, _, kind: PartProxy(self, number, kind))
 
     def resolve_made(self, tree: Tree) -> Any:
         """A proxy for an object that the test made."""
-        return self.resolve_object(tree, lambda number, _, kind: Made(self, number, kind))
+        return self.resolve_object(tree, lambda number, _, kind: MadeProxy(self, number, kind))
 
     def _opaque(self, number: int, role: str, kind: str) -> Opaque:
         return (OpaqueFunction if role == "function" else Opaque)(self, number, kind)
@@ -376,7 +376,7 @@ class OpaqueFunction(Opaque):
         return judge.call("call", number, (args, kwargs))
 
 
-class Part(Opaque):
+class PartProxy(Opaque):
     """A proxy for an attribute or a method's result of an object that the test made; it has attributes and methods."""
 
     __slots__ = ()
@@ -396,14 +396,14 @@ class Part(Opaque):
         return judge.call("call", number, (args, kwargs), judge.resolve_part)
 
 
-class Made(Part):
+class MadeProxy(PartProxy):
     """A proxy for an object that the test made. A test that judges by it cannot be judged by values."""
 
     __slots__ = ()
     _fault = "not_by_values"
 
 
-class Maker(Made):
+class MakerProxy(MadeProxy):
     """A proxy for a name of the solution's; what a call of it returns stays in the candidate's process."""
 
     __slots__ = ()

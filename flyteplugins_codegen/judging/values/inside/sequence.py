@@ -42,7 +42,7 @@ TABLES = ("/proc/self/limits", "/proc/sysvipc/shm", "/proc/sysvipc/msg", "/proc/
 def main() -> NoReturn:
     """Judge every solution on stdin."""
     change_process(CLOSE_MEMORY, TAKE_ORPHANS)
-    if hasattr(resource, "RLIMIT_MSGQUEUE"):  # a message queue that was remaining behind could not be found
+    if hasattr(resource, "RLIMIT_MSGQUEUE"):  # a message queue that is left behind could not be found
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
     size, cpu_s, remaining = _read_head()
     before = state() if remaining else ()
@@ -71,7 +71,7 @@ def _begin(size: int, cpu_s: int) -> NoReturn:
 
 
 def _is_alone() -> bool:
-    """Whether no descendant of this process is remaining."""
+    """Whether no descendant of this process is left."""
     for _ in range(int(END_S / 0.001)):
         try:
             ended, _status = os.waitpid(-1, os.WNOHANG)

@@ -16,13 +16,13 @@ from zlib import compress
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
 if TYPE_CHECKING:
     from flyteplugins_codegen.judging.values.inside.candidate import CandidatePeer
-    from flyteplugins_codegen.judging.values.inside.judge import Plan, Report
+    from flyteplugins_codegen.judging.values.inside.judge import JudgingPlan, SealedReport
     from flyteplugins_codegen.judging.values.inside.plain_data import Tree, write_call, write_value
     from flyteplugins_codegen.judging.values.inside.protocol import Link, SharedBuffer
     from flyteplugins_codegen.judging.values.inside.proxies import JudgePeer
 else:
     from candidate import CandidatePeer
-    from judge import Plan, Report
+    from judge import JudgingPlan, SealedReport
     from plain_data import write_call, write_value
     from protocol import Link, SharedBuffer
     from proxies import JudgePeer
@@ -54,7 +54,10 @@ def judge_own_solution() -> None:
     candidate = CandidatePeer(Link(questions, answering), buffer)
     judge = JudgePeer(_SteppingLink(answers, asking, candidate), buffer, 0)
     stdout = os.open(os.devnull, os.O_WRONLY)
-    plan, report = Plan([("context", SOLUTION), ("checks", _checks())], None), Report(b"", judge, 0, stdout)
+    plan, report = (
+        JudgingPlan([("context", SOLUTION), ("checks", _checks())], None),
+        SealedReport(b"", judge, 0, stdout),
+    )
     for _ in range(TIMES):
         for name, run in plan.prepare(judge, SOLUTION, "f"):
             report.run(name, run, plan.sources)
