@@ -101,7 +101,7 @@ def _written(identity: _Identity, context: str) -> bytes:
 
 
 def _tests_tree(tests: ValuesTests, context: str) -> Tree:
-    """The tests as `judge.JudgingPlan` takes them: texts by the file names that tracebacks show, or pairs with their rule."""
+    """The tests as `judge.JudgingPlan` reads them: texts by the file names in tracebacks, or pairs with their rule."""
     if isinstance(tests, PairTests):
         pairs = [_pair_texts(number, pair) for number, pair in enumerate(tests.pairs, 1)]
         return [[], [pairs, [tests.tolerance, tests.tolerance], tests.from_json]]

@@ -50,7 +50,7 @@ def variables_of(error: BaseException, file_name: str = "solution.py") -> str:
 
 
 def _frames(step: TracebackType | None, file_name: str) -> list[tuple[FrameType, int]]:
-    """The frames of that file, innermost first; the module's own, which holds all imports, only if there is no other."""
+    """The frames of that file, innermost first; the module's own, with all its imports, only if there is no other."""
     found = []
     while step is not None:
         if step.tb_frame.f_code.co_filename.rpartition("/")[2] == file_name:
