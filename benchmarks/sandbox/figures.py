@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from base_image import BaseImageError, base_image, podman
+from suites import run_suites
 
 from benchmarks.sandbox import jobs, measure
-from flyteplugins_codegen.judging.suites.run import SUITE_MODULES, run_suite, run_suites
+from flyteplugins_codegen.judging.suites.run import SUITE_MODULES, run_suite
 from flyteplugins_codegen.judging.values.run import run_many
 from flyteplugins_codegen.sandbox import open_sandbox
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from flyteplugins_codegen.judging.suites.run import SuiteJob
-from flyteplugins_codegen.judging.values.run import CheckFunction, ValuesJob
+from flyteplugins_codegen.judging.values.run import ValuesJob
+from flyteplugins_codegen.judging.values.tests import CheckTests
 from flyteplugins_codegen.sandbox import Job
 
 NOTHING = ("-I", "-c", "pass")
@@ -95,7 +96,7 @@ def human_eval_job() -> Job:
 
 def values_job() -> ValuesJob:
     """The same problem for the judge by values."""
-    return ValuesJob(solution=SOLUTION, entry_point="below_zero_at", checks=CheckFunction(CHECK))
+    return ValuesJob(solution=SOLUTION, entry_point="below_zero_at", tests=CheckTests(CHECK))
 
 
 def suite_job() -> SuiteJob:

@@ -15,7 +15,8 @@ from typing import Any, Final, TypeAlias
 from flyteplugins_codegen.autogen.arguments import read_timeout
 from flyteplugins_codegen.autogen.sandbox_choice import SandboxChoice, open_chosen_sandbox, read_sandbox_choice
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SandboxError
-from flyteplugins_codegen.judging.values.run import AssertList, CheckFunction, ValuesJob, can_fail, run_many
+from flyteplugins_codegen.judging.values.run import ValuesJob, run_many
+from flyteplugins_codegen.judging.values.tests import AssertTests, CheckTests, can_fail
 from flyteplugins_codegen.llm.budget import add_costs
 from flyteplugins_codegen.llm.protocol import ModelReply
 from flyteplugins_codegen.models.environment import InstalledEnvironment
@@ -118,8 +119,7 @@ async def _test(
 ) -> list[bool]:
     if test is None:
         raise RequestError("there is nothing to judge the responses by; pass a test, or assertions")
-    checks = CheckFunction(test, context=function.source)
-    reports = await in_daemon_thread(judge.judge, programs, function.name, checks)
+    reports = await in_daemon_thread(judge.judge, programs, function.name, CheckTests(test), function.source)
     return [report.passed for report in reports]
 
 
@@ -135,7 +135,7 @@ async def source_of(assertions: Assertions, definition: str) -> tuple[str, float
     function raises.
     """
     if not callable(assertions):
-        if not can_fail(AssertList(assertion_cases(assertions))):
+        if not can_fail(AssertTests(assertion_cases(assertions))):
             raise RequestError("the assertions check nothing; write asserts, or pass None to choose by the test alone")
         return assertions, 0.0
     made = getattr(assertions, "aio", assertions)(definition)
@@ -152,8 +152,7 @@ async def _select(
     cases = assertion_cases(source or "")
     if not programs:
         return None, False
-    checks = AssertList(cases, context=function.source)
-    reports = await in_daemon_thread(judge.judge, programs, function.name, checks)
+    reports = await in_daemon_thread(judge.judge, programs, function.name, AssertTests(cases), function.source)
     passing = next((number for number, report in enumerate(reports) if report.passed), None)
     if passing is not None:
         return passing, True
@@ -176,19 +175,20 @@ class ProgramJudge:
     timeout_s: float
     sources: tuple[str, ...] = ()
 
-    def judge(
-        self, programs: Sequence[str], entry_point: str, checks: AssertList | CheckFunction
-    ) -> list[ValuesReport]:
+    def judge(self, programs: Sequence[str], entry_point: str, tests: ValuesTests, context: str) -> list[ValuesReport]:
         """A report for each program, in order. Without programs no sandbox is opened.
+
+        `context` is source that the tests may use.
 
         Raises:
             SandboxError: the sandbox failed for one of them, which says nothing about the program.
-            RequestError: the checks are too long to be sent.
+            RequestError: the tests are too long to be sent.
             EnvironmentBuildError: what the sources import cannot be installed.
         """
         limits = Limits(wall_s=self.timeout_s, memory_mib=_MEMORY_MIB)
         jobs = [
-            ValuesJob(solution=program, entry_point=entry_point, checks=checks, limits=limits) for program in programs
+            ValuesJob(solution=program, entry_point=entry_point, tests=tests, context=context, limits=limits)
+            for program in programs
         ]
         return self._run(jobs) if jobs else []
 

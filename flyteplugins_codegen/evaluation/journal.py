@@ -20,10 +20,9 @@ from typing import Final
 
 from flyteplugins_codegen import judging
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.judges import checks_of
 from flyteplugins_codegen.evaluation.trials import Verdict
 from flyteplugins_codegen.evaluation.values import PairTests, Problem, Tests
-from flyteplugins_codegen.judging.values.run import checks_text
+from flyteplugins_codegen.judging.values.tests import render_tests
 from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.store import cache_dir, digest
 
@@ -60,7 +59,7 @@ def judge_version() -> str:
 
 def _tests_bytes(tests: Tests) -> bytes:
     if isinstance(tests, PairTests):
-        return checks_text(checks_of(tests, ""))
+        return render_tests(tests)
     return digest(type(tests).__name__, asdict(tests)).encode()
 
 

@@ -32,28 +32,20 @@ from flyteplugins_codegen.evaluation.values import (
     UnittestTests,
 )
 from flyteplugins_codegen.judging.causes import syntax_cause
-from flyteplugins_codegen.judging.suites.run import SuiteJob, judged, sandboxed, suite_flaw_before_running
-from flyteplugins_codegen.judging.values.run import (
-    AssertList,
-    Batch,
-    CheckFunction,
-    Checks,
-    Pairs,
-    ValuesJob,
-    can_fail,
-    checks_text,
-    judged_batch,
-    new_nonce,
-    sandboxed_batch,
-    values_flaw_before_running,
+from flyteplugins_codegen.judging.suites.run import (
+    SuiteJob,
+    suite_flaw_before_running,
+    suite_report,
+    suite_sandbox_job,
 )
+from flyteplugins_codegen.judging.values.run import ValuesBatch, ValuesJob, new_nonce, values_flaw_before_running
+from flyteplugins_codegen.judging.values.tests import can_fail, render_tests
 from flyteplugins_codegen.models.run import SuiteReport, ValuesReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job
 from flyteplugins_codegen.source.python import parse_python
 from flyteplugins_codegen.source.tests import declared_tests
 
 VALUES_TESTS: Final = (CheckTests, AssertTests, PairTests)
-_KEPT: Final = 64  # problems whose checks are at hand, while their samples come in a row
 
 
 def begin_values(candidate: Candidate) -> Verdict | None:
@@ -65,7 +57,7 @@ def begin_values(candidate: Candidate) -> Verdict | None:
 
 def values_trials(candidates: Sequence[Candidate]) -> Iterable[Trial]:
     """One trial for all of them, in one sandbox."""
-    return [ValuesTrial(tuple(candidates), Batch(tuple(map(values_job, candidates))))]
+    return [ValuesTrial(tuple(candidates), ValuesBatch(tuple(map(values_job, candidates))))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +65,17 @@ class ValuesTrial:
     """Candidates that are judged one after the other in one sandbox, each by a judge of its own."""
 
     candidates: tuple[Candidate, ...]
-    batch: Batch
+    batch: ValuesBatch
     judged_by: JudgedBy = "values"
 
     @property
     def job(self) -> Job:
         """All of them as one job."""
-        return sandboxed_batch(self.batch)
+        return self.batch.sandbox_job()
 
     def settle(self, execution: Execution) -> Settled:
         """The verdicts on those that were judged; what came after one that broke off is to be judged anew."""
-        reports = judged_batch(self.batch, execution)
+        reports = self.batch.reports(execution)
         pairs = list(zip(self.candidates, reports, strict=True))
         left = [candidate for candidate, report in pairs if report is None]
         # The first of them broke off: by itself there is no doubt who did it.
@@ -105,51 +97,29 @@ def _values_verdict(candidate: Candidate, report: ValuesReport) -> Verdict:
 
 
 def values_job(candidate: Candidate) -> ValuesJob:
-    """The candidate and its problem's checks, as the sandbox's room takes them."""
+    """The job that judges a candidate by its problem's tests. Raises TypeError for tests of another kind."""
     problem = candidate.problem
+    if not isinstance(problem.tests, VALUES_TESTS):
+        raise TypeError(f"{type(problem.tests).__name__} are not judged by values")
     return ValuesJob(
         solution=candidate.program,
         entry_point=problem.entry_point,
-        checks=_checks(_Identity(problem)),
+        tests=problem.tests,
+        context=context_of(problem),
         limits=candidate.limits,
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Identity:
-    """A problem by itself: what its tests hold may not be hashable."""
-
-    problem: Problem
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and self.problem is other.problem
-
-    def __hash__(self) -> int:
-        return id(self.problem)
-
-
-@lru_cache(maxsize=_KEPT)
-def _checks(identity: _Identity) -> Checks:
-    """One object for all samples of a problem: what it is written down as is kept by its identity."""
-    return checks_of(identity.problem.tests, context_of(identity.problem))
-
-
-def checks_of(tests: Tests, context: str) -> Checks:
-    """The tests as the sandbox's room takes them."""
-    if isinstance(tests, CheckTests):
-        return CheckFunction(tests.source, context)
-    if isinstance(tests, AssertTests):
-        return AssertList(tests.asserts, tests.setup, context)
-    if isinstance(tests, PairTests):
-        return Pairs(tests.pairs, tests.tolerance, tests.tolerance, tests.from_json)
-    raise TypeError(f"{type(tests).__name__} are not judged by values")
 
 
 def context_of(problem: Problem) -> str:
     """Trusted source that the tests may use: the problem's own, else its prompt where that is Python."""
     if problem.context is not None:
         return problem.context
-    return "" if syntax_cause(problem.prompt, "prompt") else problem.prompt
+    return _if_python(problem.prompt)
+
+
+@lru_cache(maxsize=64)  # the samples of a problem come in a row
+def _if_python(prompt: str) -> str:
+    return "" if syntax_cause(prompt, "prompt") else prompt
 
 
 # Judged by a counted suite: the tests as pytest runs them, where they need more of the candidate than plain data.
@@ -186,11 +156,11 @@ class SuiteTrial:
     @property
     def job(self) -> Job:
         """The run of the suite."""
-        return sandboxed(_suite_job(self.candidate), self.nonce)
+        return suite_sandbox_job(_suite_job(self.candidate), self.nonce)
 
     def settle(self, execution: Execution) -> Settled:
         """The verdict."""
-        report = judged(_suite_job(self.candidate), self.nonce, execution)
+        report = suite_report(_suite_job(self.candidate), self.nonce, execution)
         return Settled(verdicts=((self.candidate, _suite_verdict(self.candidate, report, execution)),))
 
     def again(self, candidates: Iterable[Candidate]) -> Iterable[Trial]:
@@ -338,7 +308,7 @@ def check_tests(problem: Problem) -> None:
 def _flaw(tests: Tests) -> str:
     """What keeps them from being run, "" for nothing. Raises RequestError for pairs that are no plain data."""
     if isinstance(tests, PairTests):
-        checks_text(checks_of(tests, ""))
+        render_tests(tests)
     for text in _texts(tests):
         cause = syntax_cause(text, "the tests")
         if cause is not None:
@@ -361,5 +331,5 @@ def _test_something(tests: Tests) -> bool:
     if isinstance(tests, AssertTests) and not tests.asserts:
         return False
     if isinstance(tests, CheckTests | AssertTests | PairTests):
-        return can_fail(checks_of(tests, ""))
+        return can_fail(tests)
     return bool(tests.pairs if isinstance(tests, StdinTests) else tests.source)

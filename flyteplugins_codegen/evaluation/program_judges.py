@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +21,7 @@ from flyteplugins_codegen.judging.causes import (
     signal_name,
     syntax_cause,
 )
+from flyteplugins_codegen.judging.equality import are_close, printed_numbers
 from flyteplugins_codegen.models.run import Cause, CauseKind
 from flyteplugins_codegen.sandbox.contract import APP, Execution, Job, Limits
 from flyteplugins_codegen.sandbox.payload import module_path
@@ -64,7 +64,7 @@ def _is_like(found: str, expected: str, tolerance: float) -> bool:
 
 def _is_close(found: str, expected: str, tolerance: float) -> bool:
     try:
-        return math.isclose(float(found), float(expected), rel_tol=tolerance, abs_tol=tolerance)
+        return are_close(float(found), float(expected), printed_numbers(tolerance))
     except ValueError:
         return found == expected
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.judging.values.run import Pair
+from flyteplugins_codegen.judging.values.tests import AssertTests, CheckTests, Pair, PairTests
 from flyteplugins_codegen.sandbox.contract import Limits
 
 __all__ = [
@@ -46,33 +46,6 @@ OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
 JudgedBy = Literal["values", "suite", "output"]
 """By plain values compared in another process, by a counted suite, or by what a program printed."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckTests:
-    """HumanEval's kind: `source` defines `check(candidate)`, with its imports and helpers."""
-
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
-class AssertTests:
-    """MBPP's kind: `setup`, then each of `asserts` in turn, which call the entry point by its name."""
-
-    asserts: tuple[str, ...]
-    setup: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class PairTests:
-    """Calls and what they return. Floats may differ by `tolerance`, absolutely or relatively.
-
-    `from_json`: what is expected was read from JSON, which has no tuples, so that a list there stands for either.
-    """
-
-    pairs: tuple[Pair, ...]
-    tolerance: float = 0.0
-    from_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What Python says of a program that cannot run: a syntax error before it starts, an exception when it ends."""
+"""Causes of failed runs: a text that is not Python, an exception, a limit of the sandbox."""
 
 from __future__ import annotations
 
@@ -13,20 +13,25 @@ from flyteplugins_codegen.models.run import Cause
 from flyteplugins_codegen.sandbox.contract import Execution, Limits
 from flyteplugins_codegen.text import LONGEST_SOURCE_CHARS, failure_text
 
+# Variables that make the text of a failure the same in every run.
+DETERMINISTIC_ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType(
+    # Sets print in the order of hashes; /app is read-only.
+    {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
+)
 _MISSING: Final = re.compile(r"^ModuleNotFoundError: No module named '?([\w.]+)'?", re.MULTILINE)
 _TRACEBACK: Final = "Traceback (most recent call last):"
 _LAUNCHER_LINE: Final = "launcher: "
 
 
 def syntax_cause(source: str, file_name: str) -> Cause | None:
-    """The cause where the text is not Python, with the line, its text and the caret; found without running anything.
+    """The cause if the source is not Python, with the line, its text and a caret; nothing is executed.
 
-    A text of more than a million characters is not read, and is a cause of its own.
+    A source of more than a million characters is not read, which is a cause as well.
     """
     if len(source) > LONGEST_SOURCE_CHARS:
         size = f"{len(source):,} characters, more than {LONGEST_SOURCE_CHARS:,}"
-        told = f"{file_name} has {size}: too long to be read; put data into files that the program reads"
-        return _syntax_error(file_name, told)
+        message = f"{file_name} has {size}: too long to be read; put data into files that the program reads"
+        return _syntax_error(file_name, message)
     try:
         compile(source, file_name, "exec", dont_inherit=True)
     except SyntaxError as error:
@@ -43,21 +48,21 @@ def _syntax_error(file_name: str, message: str) -> Cause:
 
 
 def _located(error: SyntaxError, file_name: str) -> str:
-    place = file_name if error.lineno is None else f"{file_name}, line {error.lineno}"  # NUL bytes are in no line
-    told = f"{place}: {type(error).__name__}: {error.msg}"
+    location = file_name if error.lineno is None else f"{file_name}, line {error.lineno}"  # NUL bytes have no line
+    message = f"{location}: {type(error).__name__}: {error.msg}"
     if not error.text:
-        return told
+        return message
     line = error.text.rstrip("\n")
     code = line.lstrip()
     caret = max((error.offset or 1) - 1 - (len(line) - len(code)), 0)
-    return f"{told}\n    {code}\n    {' ' * caret}^"
+    return f"{message}\n    {code}\n    {' ' * caret}^"
 
 
 def missing_module_cause(module: str, message: str) -> Cause | None:
-    """The cause where an import found no such module; None where no package could bring it.
+    """The cause if an import did not find a module; None if no package could provide it.
 
-    A dotted name means that its package is there and lacks that part: the top-level name is told, without certainty. A
-    module of the standard library, or of the program itself, is not to be installed.
+    For a dotted name the package exists and lacks that part: the subject is the top-level name, without certainty. A
+    module of the standard library, or of the program itself, cannot be installed.
     """
     top, dot, _ = module.partition(".")
     if not top or top in sys.stdlib_module_names or top.startswith("_") or top in {"solution", "test_solution"}:
@@ -66,13 +71,13 @@ def missing_module_cause(module: str, message: str) -> Cause | None:
 
 
 def exception_cause(stderr: str, ending: str) -> Cause:
-    """The cause that a script's last words give: its exception, or what else it said before it ended that way."""
-    said = "\n".join(line for line in stderr.splitlines() if not line.startswith(_LAUNCHER_LINE)).strip()
-    last = said.rpartition(_TRACEBACK)
-    message = failure_text(f"{ending}\n{last[1]}{last[2]}" if said else ending)
+    """The cause from a script's stderr: its last exception, or else all of the text, after how it ended."""
+    text = "\n".join(line for line in stderr.splitlines() if not line.startswith(_LAUNCHER_LINE)).strip()
+    last = text.rpartition(_TRACEBACK)
+    message = failure_text(f"{ending}\n{last[1]}{last[2]}" if text else ending)
     missing = _MISSING.findall(last[2])
-    found = missing_module_cause(missing[-1], message) if missing else None
-    return found or Cause(kind="exception", subject=_exception_name(last[2]), message=message)
+    cause = missing_module_cause(missing[-1], message) if missing else None
+    return cause or Cause(kind="exception", subject=_exception_name(last[2]), message=message)
 
 
 def _exception_name(text: str) -> str:
@@ -80,11 +85,8 @@ def _exception_name(text: str) -> str:
     return str(named[-1]).rpartition(".")[2] if named else ""
 
 
-# The causes that a sandbox's limits give.
-
-
 def limit_cause(execution: Execution, limits: Limits, running: str = "") -> Cause | None:
-    """The cause where a job met one of its limits; `running` names what ran when it did."""
+    """The cause if a job reached one of its limits; `running` names what was running then."""
     where = f" while {running} was running" if running else ""
     if execution.status == "timed_out":
         return Cause(kind="timed_out", subject=running, message=f"{_time_used(execution, limits)}{where}")
@@ -109,17 +111,6 @@ def _time_used(execution: Execution, limits: Limits) -> str:
     return f"it had not ended after {limits.wall_s:g} s"
 
 
-# The names of signals, for messages.
-
-
 def signal_name(number: int) -> str:
-    """`SIGKILL` of 9; `signal 99` of a number that has no name."""
+    """`SIGKILL` for 9; `signal 99` for a number without a name."""
     return signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-
-
-# The variables that make the text of a failure the same at every run.
-
-DETERMINISTIC_ENVIRONMENT: Final[Mapping[str, str]] = MappingProxyType(
-    # Sets print in the order of their hashes, and /app is read-only.
-    {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-)

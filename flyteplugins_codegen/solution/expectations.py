@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import datetime as dt
-import math
 from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
+from flyteplugins_codegen.judging.equality import EXAMPLE_OUTPUTS, are_close
 from flyteplugins_codegen.models.job import TypeName
 from flyteplugins_codegen.models.run import Cause
 from flyteplugins_codegen.portable.launcher import format_value, parse_value
@@ -19,8 +19,6 @@ from flyteplugins_codegen.sandbox.contract import Output
 from flyteplugins_codegen.solution.script import read_value
 from flyteplugins_codegen.text import shorten_middle
 
-RELATIVE_TOLERANCE: Final = 1e-9
-ABSOLUTE_TOLERANCE: Final = 1e-12
 _SHOWN_CHARS: Final = 300
 _SPARE_BYTES: Final = 4_096
 
@@ -76,8 +74,7 @@ def _is_same(found: Any, wanted: Any, type_name: TypeName) -> bool:
     if type(found) is not type(wanted):
         return False
     if type_name == "float":
-        both_nan = math.isnan(found) and math.isnan(wanted)
-        return both_nan or math.isclose(found, wanted, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
+        return are_close(found, wanted, EXAMPLE_OUTPUTS)
     return bool((found.strip() if isinstance(found, str) else found) == wanted)
 
 

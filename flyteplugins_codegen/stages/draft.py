@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
+from flyteplugins_codegen.llm.ask import ModelAnswer
 from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import describe_learnt, redraft_messages, solution_messages, suite_messages
 from flyteplugins_codegen.llm.replies import SolutionReply, TestsReply

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from pydantic import BaseModel
 
 from flyteplugins_codegen.errors import ModelError
-from flyteplugins_codegen.llm.ask import ask, build_request
+from flyteplugins_codegen.llm.ask import ModelAnswer, ask, build_request
 from flyteplugins_codegen.llm.budget import BudgetAccount, BudgetedModel, priced
 from flyteplugins_codegen.llm.prompts import JobBrief
 from flyteplugins_codegen.llm.protocol import Model

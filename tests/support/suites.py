@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+import secrets
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 
-from flyteplugins_codegen.judging.suites.run import SuiteJob, run_suite, run_suites
+from flyteplugins_codegen.judging.suites.run import (
+    SuiteJob,
+    run_suite,
+    suite_flaw_before_running,
+    suite_report,
+    suite_sandbox_job,
+)
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.models.run import SuiteOrigin, SuiteReport
-from flyteplugins_codegen.sandbox.contract import Job, Limits, Sandbox
+from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
 from flyteplugins_codegen.source.tests import declared_tests
 
 RIGHT = "def double(x):\n    return 2 * x\n"
@@ -54,6 +62,45 @@ def judged(
 ) -> SuiteReport:
     """The report on one suite."""
     return run_suite(sandbox, suite_job(solution, tests, origin, wall_s))
+
+
+def run_suites(
+    sandbox: Sandbox,
+    jobs: Iterable[SuiteJob],
+    *,
+    workers: int = 2,
+    on_result: Callable[[int, SuiteReport], None] | None = None,
+) -> list[SuiteReport]:
+    """Run many suites, `workers` at a time, in warm workers if the sandbox has them.
+
+    Reports are in the order of the jobs; `on_result(index, report)` is called as each ends. Jobs are drawn one by one.
+    Raises SandboxError for the first job that the sandbox failed.
+    """
+    reports: dict[int, SuiteReport] = {}
+    running: dict[int, tuple[int, SuiteJob, str]] = {}
+
+    def settle(index: int, report: SuiteReport) -> None:
+        reports[index] = report
+        if on_result:
+            on_result(index, report)
+
+    def draw() -> Iterator[Job]:
+        numbers = count()
+        for index, job in enumerate(jobs):
+            flaw = suite_flaw_before_running(job)
+            if flaw is not None:
+                settle(index, SuiteReport(origin=job.origin, expected=tuple(job.expected), cause=flaw))
+                continue
+            nonce = secrets.token_hex(16)
+            running[next(numbers)] = index, job, nonce
+            yield suite_sandbox_job(job, nonce)
+
+    def end(number: int, execution: Execution) -> None:
+        index, job, nonce = running.pop(number)
+        settle(index, suite_report(job, nonce, execution))
+
+    sandbox.map(draw(), workers=workers, on_result=end)
+    return [reports[index] for index in sorted(reports)]
 
 
 def all_judged(sandbox: Sandbox, jobs: Mapping[str, SuiteJob]) -> dict[str, SuiteReport]:

@@ -1,13 +1,13 @@
-"""Runs suites against one mutant of a solution after the other, inside the sandbox, and tells what became of each.
+"""Runs suites against mutants of a solution, one after the other, inside the sandbox, and reports the fate of each.
 
 Standard library and pytest only; copied to /app and started as `python /app/runner.py`, with the order on stdin as
-JSON. It imports pytest and the libraries of the job once. Then every mutant, and first of all the solution as it is,
-has a fork of its own, in which pytest imports the tests and runs them until one fails: the status tells. The line about
-it is written by this process, which runs nothing of the solution's, to a stdout that the forks do not have.
+JSON. It imports pytest and the job's libraries once. Then every mutant, and before them the solution itself, gets a
+fork of its own, in which pytest imports the tests and runs them until one fails; the exit status is the result. This
+process runs nothing of the solution, and writes the line about each fork to a stdout that the forks do not have.
 
-A fork has a time of the processor, and a longer one on the clock where it sleeps; what it leaves in its session's
-process group is killed with it. All forks are of one user in one sandbox, so that a solution which means to can disturb
-this process. That ends the measuring, and nothing else: the sandbox holds as it does for every job.
+A fork has a limit of processor time, and a longer one of wall time in case it sleeps; what it leaves in its session's
+process group is killed with it. All forks belong to one user in one sandbox, so a solution that means to can disturb
+this process. That ends the measurement and nothing else: the sandbox holds as it does for every job.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ WALL_FACTOR, WALL_AT_LEAST_S = 10, 1.0
 
 
 def main() -> None:
-    """Import what all mutants need, then let pytest come to where it would collect the tests."""
-    told = os.fdopen(os.dup(1), "w", buffering=1)
+    """Import what all mutants need, then run pytest up to its collection of the tests."""
+    output = os.fdopen(os.dup(1), "w", buffering=1)
     order = json.loads(sys.stdin.buffer.read())
     _leave_streams()
     for variable in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
@@ -54,21 +54,21 @@ def main() -> None:
     _import_all(order["modules"])
     paths = [f"{APP}/{name}.py" for name in order["suites"]]
     pytest.main(
-        [*order["options"], f"--rootdir={APP}", f"--basetemp=/tmp/tests-{os.getpid()}", *paths], [_Forks(order, told)]
+        [*order["options"], f"--rootdir={APP}", f"--basetemp=/tmp/tests-{os.getpid()}", *paths], [_Forks(order, output)]
     )
 
 
 def _import_all(names: Sequence[str]) -> None:
-    """Import what is there of these, which each fork would have to otherwise. A test will tell of what is not."""
+    """Import those of the modules that exist, so that no fork has to. A missing one fails its test later."""
     for name in names:
         if name not in sys.modules and not name.startswith(("solution", "test_solution")):
             with contextlib.suppress(BaseException):
                 importlib.import_module(name)
-    gc.freeze()  # so that no fork copies pages only to count references
+    gc.freeze()  # so that garbage collection in a fork copies no pages
 
 
 def _read_names(descriptor: int) -> list[str]:
-    """The modules that the solution and its tests had loaded in the end, many of them as they were needed."""
+    """The modules that the solution's own run had loaded at its end, lazily imported ones included."""
     os.set_blocking(descriptor, False)
     with contextlib.suppress(BlockingIOError), os.fdopen(descriptor, "rb") as file:
         return (file.read() or b"").decode(errors="replace").split()
@@ -82,25 +82,25 @@ def _leave_streams() -> None:
 
 
 class _Forks:
-    """The plugin: pytest comes to `pytest_collection` once in this process, and goes on from there in every fork."""
+    """The plugin: pytest reaches `pytest_collection` once in this process, and continues from there in every fork."""
 
-    def __init__(self, order: dict[str, Any], told: Any) -> None:
+    def __init__(self, order: dict[str, Any], output: Any) -> None:
         self._order = order
-        self._told = told
+        self._output = output
         self._finished = 0
         self._loading: int | None = None
         self._ends_at = time.monotonic() + order["wall_s"]
 
     def pytest_collection(self, session: Any) -> None:
-        """Fork for the solution, and if its tests pass for every mutant, as long as there is time."""
-        vars(session.config.option).update(trace=False, usepdb=False)  # of a plugin that is left out; others ask
+        """Fork for the solution and, if its tests pass, for every mutant as long as there is time."""
+        vars(session.config.option).update(trace=False, usepdb=False)  # options of a blocked plugin that others read
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         begin, cpu = time.monotonic(), os.times()
         loaded, self._loading = os.pipe()
         status = self._try(self._order["solution"], self._order["wall_s"], self._order["wall_s"])
         if status is None:
-            return  # a fork: it goes on
-        self._tell("solution", status)
+            return  # in the fork: pytest continues
+        self._report("solution", status)
         os.close(self._loading)
         self._loading = None
         _import_all(_read_names(loaded))
@@ -115,22 +115,22 @@ class _Forks:
             status = self._try(code, cpu_s, min(wall_s, left_s))
             if status is None:
                 return
-            if status or wall_s <= left_s:  # else it is the measuring that has come to its end
-                self._tell(number, status)
+            if status or wall_s <= left_s:  # otherwise the time of the measurement was up
+                self._report(number, status)
         os._exit(0)
 
-    def _tell(self, what: object, status: int) -> None:
-        self._told.write(f"{self._order['nonce']} {what} {status}\n")
+    def _report(self, what: object, status: int) -> None:
+        self._output.write(f"{self._order['nonce']} {what} {status}\n")
 
     def _try(self, code: str, cpu_s: float, wall_s: float) -> int | None:
-        """The status of a fork, 0 for one that ran out of time; None in the fork itself."""
+        """The exit status of a fork, 0 if its time ran out; None in the fork itself."""
         child = os.fork()
         if child:
             return _wait(child, wall_s)
         os.setsid()
-        self._told.close()
+        self._output.close()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
-        signal.setitimer(signal.ITIMER_PROF, cpu_s)  # SIGPROF ends it
+        signal.setitimer(signal.ITIMER_PROF, cpu_s)  # SIGPROF kills it
         self._order.clear()
         _import_from(code)
         return None
@@ -150,25 +150,25 @@ class _Forks:
             os._exit(KILLED)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """End at what only pytest knows for a failure."""
+        """End at a failure that only pytest sees."""
         if report.failed:
             os._exit(KILLED)
 
     pytest_collectreport = pytest_runtest_logreport
 
     def pytest_keyboard_interrupt(self) -> None:
-        """End where pytest would give up, for `KeyboardInterrupt` and `pytest.exit`."""
+        """End where pytest would stop: `KeyboardInterrupt` and `pytest.exit`."""
         os._exit(KILLED)
 
     def pytest_runtest_logfinish(self) -> None:
-        """Count what has come to its end."""
+        """Count finished tests."""
         self._finished += 1
 
     def pytest_sessionfinish(self, session: Any, exitstatus: int) -> None:
-        """Every test has passed, or the mutant ended them early."""
+        """End as survived if every test has finished and passed, otherwise as killed."""
         has_passed = exitstatus == 0 and self._finished == session.testscollected
         if self._loading is not None:
-            os.write(self._loading, " ".join(sys.modules).encode()[:60_000])  # a pipe holds as much
+            os.write(self._loading, " ".join(sys.modules).encode()[:60_000])  # a pipe holds that much
         os._exit(SURVIVED if has_passed else KILLED)
 
 
@@ -178,7 +178,7 @@ def _is_expected(item: Any, error: BaseException) -> bool:
 
 
 def _wait(child: int, wall_s: float) -> int:
-    """The fork's status, 0 if a time ran out and -1 if it ended in any other way. Nothing of its session stays."""
+    """The fork's exit status, 0 if its time ran out, -1 for another ending. Its process group is killed."""
     ends_at = time.monotonic() + wall_s
     ended = 0
     while not ended and (left_s := ends_at - time.monotonic()) > 0:
@@ -196,7 +196,7 @@ def _wait(child: int, wall_s: float) -> int:
 
 
 def _import_from(code: str) -> None:
-    """Have `import solution` give this code."""
+    """Make `import solution` execute this code."""
     path = f"{APP}/solution.py"
     try:
         compiled = compile(code, path, "exec", dont_inherit=True)
@@ -214,7 +214,7 @@ def _import_from(code: str) -> None:
             del spec
 
         def exec_module(self, module: ModuleType) -> None:
-            exec(compiled, vars(module))  # noqa: S102 - in the sandbox, where it belongs
+            exec(compiled, vars(module))  # noqa: S102 - inside the sandbox
 
     sys.meta_path.insert(0, Mutated())
 

@@ -1,9 +1,9 @@
-"""Runs suites against mutants of a solution in a sandbox, and reads what became of each.
+"""Runs suites against mutants of a solution in a sandbox, and reads the fate of each.
 
-What a mutant does is no verdict on the solution: a wrong one costs at most a model call. So nothing here holds against
-a solution that wants its tests taken for stronger than they are. One that looks at its own text, or at the process that
-it runs in, can fail wherever it is changed. What holds is that it leaves the sandbox as little as any job does, that it
-cannot stop the measuring from ending, and that only lines with the job's nonce count, of which it has no copy.
+The fate of a mutant is no verdict on the solution: a wrong one costs at most a model call. So nothing here is built
+against a solution that wants its tests to seem stronger than they are. One that looks at its own text, or at its
+process, can fail whenever it is mutated. What holds: it leaves the sandbox as little as any job does, it cannot keep
+the measurement from ending, and only lines with the job's nonce count, which it does not know.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final, Literal
 from flyteplugins_codegen.errors import SandboxError
 from flyteplugins_codegen.judging.causes import DETERMINISTIC_ENVIRONMENT
 from flyteplugins_codegen.judging.mutants import inside
-from flyteplugins_codegen.judging.suites.inside.judged import OPTIONS
+from flyteplugins_codegen.judging.suites.inside.candidate import OPTIONS
 from flyteplugins_codegen.judging.suites.run import SUITE_COMMAND
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
 
@@ -26,13 +26,18 @@ Fate = Literal["killed", "timed_out", "survived", "invalid"]
 
 _GRACE_S: Final = 10.0
 _RUNNER: Final = Path(inside.__file__)
+_FATES: Final[Mapping[str, Fate]] = {
+    "0": "timed_out",
+    str(inside.SURVIVED): "survived",
+    str(inside.INVALID): "invalid",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MutationJob:
     """A solution, the suites that it passed, and its mutants, all as text; `modules` are imported once for all.
 
-    No mutant is begun after `wall_s`.
+    No mutant is started after `wall_s`.
     """
 
     solution: str
@@ -45,18 +50,18 @@ class MutationJob:
 
 
 def run_mutants(sandbox: Sandbox, job: MutationJob) -> dict[int, Fate] | None:
-    """What became of each mutant that was tried, by its number; None where the solution itself did not pass.
+    """The fate of each mutant that was tried, by its number; None if the solution itself did not pass.
 
-    The sandbox's environment must offer pytest. Raises SandboxError where the sandbox failed.
+    The sandbox's environment must have pytest. Raises SandboxError if the sandbox failed.
     """
     nonce = secrets.token_hex(16)
     execution = sandbox.run(_sandboxed(job, nonce))
     if execution.status == "sandbox_error":
         raise SandboxError(f"the sandbox failed while it ran mutants: {execution.message}")
-    told = _read(execution, nonce)
-    if told.pop("solution", None) != "survived":
+    fates = _read(execution, nonce)
+    if fates.pop("solution", None) != "survived":
         return None
-    return {int(number): fate for number, fate in told.items()}
+    return {int(number): fate for number, fate in fates.items()}
 
 
 def _sandboxed(job: MutationJob, nonce: str) -> Job:
@@ -83,19 +88,12 @@ def _sandboxed(job: MutationJob, nonce: str) -> Job:
     )
 
 
-_FATES: Final[Mapping[str, Fate]] = {
-    "0": "timed_out",
-    str(inside.SURVIVED): "survived",
-    str(inside.INVALID): "invalid",
-}
-
-
 def _read(execution: Execution, nonce: str) -> dict[str, Fate]:
-    """The first word of each line that has the nonce, and what it says."""
+    """The fates on the lines that begin with the nonce: a mutant's number, or `solution`, with its status."""
     fates: dict[str, Fate] = {}
     for line in execution.stdout.decode(errors="replace").splitlines():
-        marked, _, told = line.partition(" ")
-        what, _, status = told.partition(" ")
-        if marked == nonce:
+        mark, _, text = line.partition(" ")
+        what, _, status = text.partition(" ")
+        if mark == nonce:
             fates[what] = _FATES.get(status, "killed")
     return fates

@@ -1,13 +1,15 @@
-"""Runs a pytest suite against a solution in a sandbox, and judges it from outside."""
+"""Runs a pytest suite against a solution in a sandbox, and makes the report on it.
+
+`inside/` is the program that runs there; `docs/judging.md` explains what it can be trusted with.
+"""
 
 from __future__ import annotations
 
 import secrets
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -17,19 +19,17 @@ from flyteplugins_codegen.judging.causes import DETERMINISTIC_ENVIRONMENT, limit
 from flyteplugins_codegen.judging.suites.inside import start
 from flyteplugins_codegen.judging.suites.verdict import (
     Charge,
-    Evidence,
+    SuiteEvidence,
+    cross_check,
     judge_suite,
     missing_tests,
     read_evidence,
     read_suite,
-    settle,
 )
 from flyteplugins_codegen.models.run import Cause, SuiteOrigin, SuiteReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
 from flyteplugins_codegen.sandbox.payload import module_path, pack_modules
 from flyteplugins_codegen.text import decoded, failure_text
-
-# The files of the program that runs a suite inside the sandbox, ready to be put under /app.
 
 SUITE_COMMAND: Final = ("python", "/app/runner.py")
 
@@ -59,20 +59,6 @@ SUITE_MODULES: Final = (
 """What a warm worker imports ahead for jobs that run a suite (`preload` of `open_sandbox`)."""
 
 
-@cache
-def suite_program() -> Mapping[str, Path | bytes]:
-    """`runner.py` and its parts. Compiling these in each run would take some 9 ms."""
-    sources = {name: module_path(start).with_name(f"{name}.py").read_bytes() for name in start.PARTS}
-    return MappingProxyType(
-        {"runner.py": module_path(start), start.ARCHIVE: pack_modules(sources, file_name=start.FILE_NAME)}
-    )
-
-
-def suite_rehearsal(env: Mapping[str, str]) -> Job:
-    """A job that does nothing, after which a suite with these variables finds its warm worker."""
-    return Job(command=SUITE_COMMAND, program={"runner.py": b""}, env={**DETERMINISTIC_ENVIRONMENT, **env})
-
-
 _NO_TESTS: Final = b"# The tests are kept in memory, where the solution does not find them.\n"
 _REPORT_KIB: Final = 16 << 10  # some 250 bytes for each test that passes
 _MAX_OUTPUT_CHARS: Final = 4_000
@@ -83,8 +69,8 @@ _NEARLY_ALL: Final = 0.95
 class SuiteJob:
     """One run of a suite: solution and tests as text; neither is ever imported here.
 
-    `expected` names the tests that the source declares (`source.declared_tests`): the verdict holds them against what
-    reported.
+    `expected` names the tests that the source declares (`source.declared_tests`): the verdict compares them with those
+    that reported.
     """
 
     solution: str
@@ -103,63 +89,17 @@ def run_suite(sandbox: Sandbox, job: SuiteJob) -> SuiteReport:
     """
     flaw = suite_flaw_before_running(job)
     if flaw is not None:
-        return _not_run(job, flaw)
+        return SuiteReport(origin=job.origin, expected=tuple(job.expected), cause=flaw)
     nonce = secrets.token_hex(16)
-    return judged(job, nonce, sandbox.run(sandboxed(job, nonce)))
+    return suite_report(job, nonce, sandbox.run(suite_sandbox_job(job, nonce)))
 
 
-def run_suites(
-    sandbox: Sandbox,
-    jobs: Iterable[SuiteJob],
-    *,
-    workers: int = 2,
-    on_result: Callable[[int, SuiteReport], None] | None = None,
-) -> list[SuiteReport]:
-    """Run many suites, `workers` at a time, in workers that are warm where the sandbox has such.
-
-    Reports are in the order of the jobs; `on_result(index, report)` is called as each ends. Jobs are drawn one by one.
-
-    Raises:
-        SandboxError: as `run_suite` does, for the first job that it happens to. What ended before has been given to
-            `on_result`.
-    """
-    reports: dict[int, SuiteReport] = {}
-    running: dict[int, tuple[int, SuiteJob, str]] = {}
-
-    def told(index: int, report: SuiteReport) -> None:
-        reports[index] = report
-        if on_result:
-            on_result(index, report)
-
-    def draw() -> Iterator[Job]:
-        numbers = count()
-        for index, job in enumerate(jobs):
-            flaw = suite_flaw_before_running(job)
-            if flaw is not None:
-                told(index, _not_run(job, flaw))
-                continue
-            nonce = secrets.token_hex(16)
-            running[next(numbers)] = index, job, nonce
-            yield sandboxed(job, nonce)
-
-    def ended(number: int, execution: Execution) -> None:
-        index, job, nonce = running.pop(number)
-        told(index, judged(job, nonce, execution))
-
-    sandbox.map(draw(), workers=workers, on_result=ended)
-    return [reports[index] for index in sorted(reports)]
-
-
-def _not_run(job: SuiteJob, flaw: Cause) -> SuiteReport:
-    return SuiteReport(origin=job.origin, expected=tuple(job.expected), cause=flaw)
-
-
-def judged(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport:
-    """What an execution of the sandboxed job says of the solution. Raises SandboxError where it is not to blame."""
+def suite_report(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport:
+    """The report on an execution of the sandboxed job. Raises SandboxError if the solution is not to blame."""
     if execution.status == "sandbox_error":
         raise SandboxError(f"the sandbox failed while it ran the {job.origin} tests: {execution.message}")
     source, expected = read_suite(job.tests), tuple(job.expected)
-    evidence = settle(read_evidence(execution.stdout, nonce), source)
+    evidence = cross_check(read_evidence(execution.stdout, nonce), source)
     _check_environment(evidence, execution)
     return SuiteReport(
         origin=job.origin,
@@ -178,8 +118,8 @@ def judged(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport:
     )
 
 
-def _memory_cause(execution: Execution, limits: Limits, evidence: Evidence) -> Cause | None:
-    """Of a lack of memory the kernel ends the process of the tests alone: the job as such ends well."""
+def _memory_cause(execution: Execution, limits: Limits, evidence: SuiteEvidence) -> Cause | None:
+    """The cause if the kernel killed only the process of the tests for lack of memory: the job itself then exits."""
     was_killed = evidence.exit_status == -signal.SIGKILL
     if not was_killed or execution.peak_memory_mib < _NEARLY_ALL * limits.memory_mib:
         return None
@@ -187,7 +127,7 @@ def _memory_cause(execution: Execution, limits: Limits, evidence: Evidence) -> C
 
 
 def suite_flaw_before_running(job: SuiteJob) -> Cause | None:
-    """Why there is nothing to run: the solution or the tests are not Python, or there are no tests."""
+    """The cause if there is nothing to run: the solution or the tests are not Python, or there are no tests."""
     flaw = syntax_cause(job.solution, "solution.py")
     if flaw is not None:
         return flaw
@@ -200,8 +140,8 @@ def suite_flaw_before_running(job: SuiteJob) -> Cause | None:
     return None
 
 
-def sandboxed(job: SuiteJob, nonce: str) -> Job:
-    """The job that runs the suite in any sandbox; `nonce` seals its report."""
+def suite_sandbox_job(job: SuiteJob, nonce: str) -> Job:
+    """The sandboxed job that runs the suite; `nonce` marks the lines of its report."""
     return Job(
         command=SUITE_COMMAND,
         program={
@@ -222,8 +162,8 @@ def _cut_cause(execution: Execution) -> Cause | None:
     return Cause(kind="untrusted_report", message=message)
 
 
-def _check_environment(evidence: Evidence, execution: Execution) -> None:
-    """Tell an environment in which the runner cannot even start from a suite that failed."""
+def _check_environment(evidence: SuiteEvidence, execution: Execution) -> None:
+    """Raise SandboxError if the runner could not even start: that is a fault of the environment, not of the suite."""
     if evidence.no_pytest:
         raise SandboxError(
             "the environment of the sandbox has no pytest that can be imported; "
@@ -234,3 +174,20 @@ def _check_environment(evidence: Evidence, execution: Execution) -> None:
     if execution.status == "exited" and not evidence.has_begun:
         said = decoded(execution.stderr, execution.stderr_cut)
         raise SandboxError(f"the test runner did not start (status {execution.exit_code}): {said}")
+
+
+@cache
+def suite_program() -> Mapping[str, Path | bytes]:
+    """The files of the program inside: `runner.py` and the archive of its parts, which spares each run compiling them.
+
+    Compiling takes some 9 ms.
+    """
+    sources = {name: module_path(start).with_name(f"{name}.py").read_bytes() for name in start.PARTS}
+    return MappingProxyType(
+        {"runner.py": module_path(start), start.ARCHIVE: pack_modules(sources, file_name=start.FILE_NAME)}
+    )
+
+
+def suite_rehearsal(env: Mapping[str, str]) -> Job:
+    """A job that does nothing. After it, a suite with these environment variables finds its warm worker."""
+    return Job(command=SUITE_COMMAND, program={"runner.py": b""}, env={**DETERMINISTIC_ENVIRONMENT, **env})

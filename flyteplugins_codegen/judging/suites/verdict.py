@@ -1,9 +1,9 @@
-"""The verdict on a suite: what was told, held against what the source declares and how the processes ended.
+"""The verdict on a suite: its report, compared with the declared tests and with how the processes ended.
 
-A suite passes where every declared test reported and passed, nothing else failed, and the end that pytest told agrees
-with the end that its parent saw. Anything less has a cause. A test that was skipped did not pass: in the user's own
-tests a skip that their text speaks of is the user's choice and is allowed beside at least one test that passed; in
-generated tests it is a failure, or a suite could pass by omission.
+A suite passes if every declared test reported and passed, nothing else failed, and the exit status that pytest
+announced agrees with the one that the parent process saw. Anything else has a cause. A skipped test did not pass: in
+the user's own tests a skip that their text mentions is the user's choice, and is allowed beside at least one test that
+passed; in generated tests it is a failure, or a suite could pass by omission.
 """
 
 from __future__ import annotations
@@ -20,9 +20,18 @@ from flyteplugins_codegen.models.run import Cause, Outcome, SuiteOrigin, TestOut
 from flyteplugins_codegen.source.python import parse_python
 from flyteplugins_codegen.text import failure_text, shorten_middle
 
-# What the runner told of a suite, read from its marked lines: data to be judged, never yet a verdict.
-
 _OUTCOMES: Final = frozenset(get_args(Outcome))
+_ALL_PASSED: Final = 0
+_FIXTURE_MISSING: Final = "FixtureLookupError"
+_NAMES_SHOWN: Final = 10
+_SKIPPING: Final = frozenset(
+    {"skip", "skipif", "skipIf", "skipUnless", "skipTest", "SkipTest", "importorskip", "xfail", "expectedFailure"}
+)
+_UNCONFIRMED: Final = "it is reported as passed, but its body never came to its end"
+_SWALLOWED: Final = (
+    "an assertion of the test failed, but something took the exception that the test's own text does not show "
+    "(a context manager of the solution's, or a caller of a function of the test's)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +45,17 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """Everything that the runner told.
+class SuiteEvidence:
+    """Everything that the runner reported.
 
-    `ended` is the status that pytest ended with, by the judged process; `exit_status` is how that process really ended,
-    by its parent (a signal negative), None where the parent itself did not live to tell. `has_begun`: the parent
-    told so, before the solution was imported; `no_pytest` and `unprepared` are why pytest could not be, or why the
-    tests could not be made ready, which come before that too.
+    `ended` is pytest's exit status as the candidate's process reported it; `exit_status` is that process's real status
+    as its parent saw it (negative for a signal), None if the parent itself did not survive. `has_begun`: the parent
+    reported its start, before the solution was imported. `no_pytest` and `unprepared` say why pytest could not be
+    imported, or why the tests could not be prepared; both come before the import of the solution too.
 
-    By test, `ended_functions` are those that confirmed while it ran that they came to their end, `failed_assertions`
-    how many of its assertions told that they failed. `unconfirmed` are the tests told to have passed that did not.
+    For each test, `ended_functions` are the functions that confirmed their end while it ran, and `failed_assertions` is
+    the number of its assertions that reported a failure. `unconfirmed` are tests that were reported as passed without a
+    confirmation.
     """
 
     tests: tuple[TestOutcome, ...] = ()
@@ -66,33 +76,33 @@ class Evidence:
     output: str = ""
 
 
-def read_evidence(stdout: bytes, nonce: str) -> Evidence:
-    """The evidence in the lines that carry the nonce; anything else on stdout is nobody's word and is left out."""
+def read_evidence(stdout: bytes, nonce: str) -> SuiteEvidence:
+    """The evidence in the lines that begin with the nonce; all other lines on stdout are ignored."""
     return gather_evidence(_records(stdout.decode(errors="replace").splitlines(), nonce))
 
 
-def gather_evidence(records: Iterable[Mapping[str, Any]]) -> Evidence:
-    """The evidence of records in the order in which they were told."""
-    told = list(records)
-    finished = {_name(record): record for record in told if record["kind"] == "finished"}
-    started = [_name(record) for record in told if record["kind"] == "started"]
-    suspicious = [record for record in told if record["kind"] in {"tampered", "forged"}]
-    return Evidence(
+def gather_evidence(records: Iterable[Mapping[str, Any]]) -> SuiteEvidence:
+    """The evidence in a report's records, in their order."""
+    records = list(records)
+    finished = {_name(record): record for record in records if record["kind"] == "finished"}
+    started = [_name(record) for record in records if record["kind"] == "started"]
+    suspicious = [record for record in records if record["kind"] in {"tampered", "forged"}]
+    return SuiteEvidence(
         tests=tuple(_outcome(name, record) for name, record in finished.items()),
         failures={name: _failure(record) for name, record in finished.items()},
         ended_functions={name: tuple(record.get("confirmed", ())) for name, record in finished.items()},
         failed_assertions={name: int(record.get("failed_assertions", 0)) for name, record in finished.items()},
         running=next((name for name in reversed(started) if name not in finished), ""),
-        import_failure=_first_failure(told, "import_failed"),
-        collect_failure=_first_failure(told, "collect_failed"),
+        import_failure=_first_failure(records, "import_failed"),
+        collect_failure=_first_failure(records, "collect_failed"),
         suspicions=tuple(dict.fromkeys(_suspicion(record) for record in suspicious)),
-        has_begun=any(record["kind"] == "begun" for record in told),
-        no_pytest=_last(told, "no_pytest", "message", ""),
-        unprepared=_last(told, "unprepared", "message", ""),
-        broken=_last(told, "broken", "message", ""),
-        ended=_status(_last(told, "end", "status", None)),
-        exit_status=_status(_last(told, "exit", "status", None)),
-        output=str(_last(told, "exit", "output", "")),
+        has_begun=any(record["kind"] == "begun" for record in records),
+        no_pytest=_last(records, "no_pytest", "message", ""),
+        unprepared=_last(records, "unprepared", "message", ""),
+        broken=_last(records, "broken", "message", ""),
+        ended=_status(_last(records, "end", "status", None)),
+        exit_status=_status(_last(records, "exit", "status", None)),
+        output=str(_last(records, "exit", "output", "")),
     )
 
 
@@ -104,7 +114,7 @@ def _records(lines: Iterable[str], nonce: str) -> Iterable[dict[str, Any]]:
 
 
 def _parsed(text: str) -> dict[str, Any] | None:
-    """A record; None for a line that was cut, so that what it said, such as the end, was not said."""
+    """The record of a line; None for one that was cut off: it then counts as not reported."""
     try:
         record = json.loads(text)
     except ValueError:
@@ -113,7 +123,7 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 
 def _name(record: Mapping[str, Any]) -> str:
-    """`TestA::test_b[1]` of `test_solution.py::TestA::test_b[1]`."""
+    """`TestA::test_b[1]` for `test_solution.py::TestA::test_b[1]`."""
     return str(record["name"]).partition("::")[2]
 
 
@@ -139,12 +149,12 @@ def _failure(record: Mapping[str, Any]) -> Failure:
     )
 
 
-def _first_failure(told: Iterable[Mapping[str, Any]], kind: str) -> Failure | None:
-    return next((_failure(record) for record in told if record["kind"] == kind), None)
+def _first_failure(records: Iterable[Mapping[str, Any]], kind: str) -> Failure | None:
+    return next((_failure(record) for record in records if record["kind"] == kind), None)
 
 
-def _last(told: list[Mapping[str, Any]], kind: str, key: str, default: Any) -> Any:
-    return next((record.get(key, default) for record in reversed(told) if record["kind"] == kind), default)
+def _last(records: list[Mapping[str, Any]], kind: str, key: str, default: Any) -> Any:
+    return next((record.get(key, default) for record in reversed(records) if record["kind"] == kind), default)
 
 
 def _status(value: Any) -> int | None:
@@ -157,30 +167,26 @@ def _suspicion(record: Mapping[str, Any]) -> str:
     return failure_text(str(record.get("text", "")), 200)
 
 
-_ALL_PASSED: Final = 0
-_SOME_FAILED: Final = 1
-_NOTHING_COLLECTED: Final = 5
-_FIXTURE_MISSING: Final = "FixtureLookupError"
-_NAMES_SHOWN: Final = 10
+# --- the verdict ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What there is to judge. `expected` are the tests that the source declares; `may_skip`: it speaks of skips."""
+    """The evidence to judge. `expected` are the tests that the source declares; `may_skip`: its text mentions skips."""
 
-    evidence: Evidence
+    evidence: SuiteEvidence
     expected: tuple[str, ...]
     origin: SuiteOrigin
     may_skip: bool
 
 
 def judge_suite(charge: Charge) -> Cause | None:
-    """The first cause for which the suite did not pass, None where it did."""
+    """The first cause of the suite's failure, or None if it passed."""
     return next((cause for judge in _JUDGES if (cause := judge(charge)) is not None), None)
 
 
-def missing_tests(evidence: Evidence, expected: Sequence[str]) -> tuple[TestOutcome, ...]:
-    """An outcome `missing` for each declared test that did not report; cases of one test are told by their number."""
+def missing_tests(evidence: SuiteEvidence, expected: Sequence[str]) -> tuple[TestOutcome, ...]:
+    """An outcome `missing` for each declared test that did not report; cases of one test are matched by count."""
     reported = Counter(_base(test.name) for test in evidence.tests)
     declared: dict[str, list[str]] = {}
     for name in expected:
@@ -336,25 +342,21 @@ _JUDGES: Final[tuple[Callable[[Charge], Cause | None], ...]] = (
 )
 
 
-# What the text of a suite shows of its tests, for the verdict: their functions, and whether any may skip.
-
-_SKIPPING: Final = frozenset(
-    {"skip", "skipif", "skipIf", "skipUnless", "skipTest", "SkipTest", "importorskip", "xfail", "expectedFailure"}
-)
+# --- the suite's source -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuiteSource:
-    """`functions` are the test functions, as `test_a` and `TestB::test_c`; `bases` what each class is made of."""
+    """`functions` are the test functions, as `test_a` and `TestB::test_c`; `bases` the base classes of each class."""
 
     functions: frozenset[str] = frozenset()
     bases: Mapping[str, tuple[str, ...]]
     may_skip: bool = False
 
     def functions_of(self, test: str) -> frozenset[str]:
-        """The functions of which a test may be the run: its own, or the one that its class inherits.
+        """The functions that a test may run: its own, or one that its class inherits.
 
-        None where the text does not show any, for a test that was made while the tests were imported.
+        Empty if the text shows none, for a test that was made while the tests were imported.
         """
         folder, _, name = test.partition("[")[0].rpartition("::")
         classes = self._lineage(folder)
@@ -362,7 +364,7 @@ class SuiteSource:
         return self.functions.intersection(own)
 
     def _lineage(self, name: str) -> tuple[str, ...]:
-        """The class and all that it is made of, as far as the module shows."""
+        """The class and all its bases, as far as the module defines them."""
         found: dict[str, None] = {}
         waiting = [name]
         while waiting:
@@ -374,7 +376,7 @@ class SuiteSource:
 
 
 def read_suite(source: str) -> SuiteSource:
-    """What the text shows, which is Python: it has been compiled before. Raises SyntaxError otherwise."""
+    """What the source declares. Raises SyntaxError, but the source has been compiled before."""
     module = parse_python(source)
     bases = {name: _base_names(node) for name, node in _classes(module.body)}
     names = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(module)}
@@ -410,29 +412,23 @@ def _base_names(node: ast.ClassDef) -> tuple[str, ...]:
     return tuple(ast.unparse(base).replace(".", "::") for base in node.bases)
 
 
-# Holds what the judged process told of its tests against what their own code confirmed to the supervisor.
-
-_UNCONFIRMED: Final = "it is reported as passed, but its body never came to its end"
-_SWALLOWED: Final = (
-    "an assertion of the test failed, but something took the exception that the test's own text does not show "
-    "(a context manager of the solution's, or a caller of a function of the test's)"
-)
+# --- cross-check of reported results ----------------------------------------------------------------------------------
 
 
-def settle(evidence: Evidence, source: SuiteSource) -> Evidence:
-    """The evidence with the outcomes set right that were told wrongly, and the tests named that did not confirm."""
+def cross_check(evidence: SuiteEvidence, source: SuiteSource) -> SuiteEvidence:
+    """The evidence with corrected outcomes, and with the names of passed tests that did not confirm their end."""
     unconfirmed = tuple(test.name for test in evidence.tests if _is_unconfirmed(test, evidence, source))
     tests = tuple(_settled(test, evidence, frozenset(unconfirmed)) for test in evidence.tests)
     return replace(evidence, tests=tests, unconfirmed=unconfirmed)
 
 
-def _is_unconfirmed(test: TestOutcome, evidence: Evidence, source: SuiteSource) -> bool:
-    """Whether it is told to have passed though none of the functions that it may be the run of came to its end."""
+def _is_unconfirmed(test: TestOutcome, evidence: SuiteEvidence, source: SuiteSource) -> bool:
+    """Whether a test is reported as passed although none of the functions that it may run confirmed its end."""
     functions = source.functions_of(test.name) if test.outcome == "passed" else frozenset[str]()
     return bool(functions) and functions.isdisjoint(evidence.ended_functions.get(test.name, ()))
 
 
-def _settled(test: TestOutcome, evidence: Evidence, unconfirmed: frozenset[str]) -> TestOutcome:
+def _settled(test: TestOutcome, evidence: SuiteEvidence, unconfirmed: frozenset[str]) -> TestOutcome:
     if test.name in unconfirmed:
         return test.model_copy(update={"outcome": "error", "message": _UNCONFIRMED})
     if test.outcome == "passed" and evidence.failed_assertions.get(test.name):

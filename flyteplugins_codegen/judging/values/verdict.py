@@ -1,4 +1,4 @@
-"""From what a judge inside a sandbox told to a verdict, with the cause that a repair needs."""
+"""Turns the report of a judge inside a sandbox into a verdict, with the cause that a repair needs."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SEAL_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """Everything that the judge told: `causes` are by the names of the cases that failed, `fault` ended all of them."""
+class JudgeReport:
+    """A judge's report. `causes` are those of the failed cases, in their order; `fault` ended all cases."""
 
     has_begun: bool = False
     has_ended: bool = False
@@ -36,80 +36,82 @@ class Told:
 
 
 def judge_values(execution: Execution, nonce: str, names: Sequence[str], limits: Limits) -> ValuesReport:
-    """The verdict on an execution that was to run the cases of these names. Raises SandboxError."""
+    """The verdict on an execution that should have run the cases of these names. Raises SandboxError."""
     if execution.status == "sandbox_error":
         raise SandboxError(f"the sandbox failed while it judged by values: {execution.message}")
-    told = _read(execution.stdout, nonce)
-    _check_environment(told, execution)
-    cases = _cases(told, names)
-    running = _last_running(told, cases)
+    report = _read(execution.stdout, nonce)
+    _check_environment(report, execution)
+    cases = _cases(report, names)
+    running = _last_running(report, cases)
     return ValuesReport(
         cases=cases,
         output=decoded(execution.stderr, execution.stderr_cut),
-        cause=limit_cause(execution, limits, running) or _cause(told, cases, execution),
+        cause=limit_cause(execution, limits, running) or _cause(report, cases, execution),
         wall_s=execution.wall_s,
         cpu_s=execution.cpu_s,
         isolation=execution.isolation,
     )
 
 
-def judge_in_turn(
+def judge_sequence(
     execution: Execution, nonces: Sequence[str], names: Sequence[Sequence[str]]
 ) -> list[ValuesReport | None]:
-    """The verdicts on what was judged in turn; None at and after a judge that was kept from its verdict.
+    """The verdicts on solutions judged in sequence; None from the first judge on that did not finish its report.
 
-    A report has no `output`, which all share. Raises SandboxError.
+    The verdicts have no `output`, since all solutions share one. Raises SandboxError.
     """
     if execution.status == "sandbox_error":
         raise SandboxError(f"the sandbox failed while it judged by values: {execution.message}")
-    told = [_read(execution.stdout, nonce) for nonce in nonces]
-    _check_environment(told[0], execution)
-    begun = sum(each.has_begun for each in told)
-    # A limit that ended the last of them may have been used up by those before it.
-    sure = begun if execution.status == "exited" else begun - 1
+    reports = [_read(execution.stdout, nonce) for nonce in nonces]
+    _check_environment(reports[0], execution)
+    begun = sum(report.has_begun for report in reports)
+    # If a limit ended the last one, those before it may have used it up.
+    certain = begun if execution.status == "exited" else begun - 1
     return [
-        _reported(each, case_names, execution) if each.has_ended and index < sure else None
-        for index, (each, case_names) in enumerate(zip(told, names, strict=True))
+        _values_report(report, case_names, execution) if report.has_ended and index < certain else None
+        for index, (report, case_names) in enumerate(zip(reports, names, strict=True))
     ]
 
 
-def _reported(told: Told, names: Sequence[str], execution: Execution) -> ValuesReport:
-    cases = _cases(told, names)
-    cause = _cause(told, cases, execution)
-    return ValuesReport(cases=cases, cause=cause, wall_s=told.wall_s, cpu_s=told.cpu_s, isolation=execution.isolation)
+def _values_report(report: JudgeReport, names: Sequence[str], execution: Execution) -> ValuesReport:
+    cases = _cases(report, names)
+    cause = _cause(report, cases, execution)
+    return ValuesReport(
+        cases=cases, cause=cause, wall_s=report.wall_s, cpu_s=report.cpu_s, isolation=execution.isolation
+    )
 
 
-def _last_running(told: Told, cases: Sequence[TestOutcome]) -> str:
-    """The case that was running when a limit ended the solution; "" where the judge was ended too, and told of none."""
-    if not told.has_ended and len(cases) > 1:
+def _last_running(report: JudgeReport, cases: Sequence[TestOutcome]) -> str:
+    """The case that was running when a limit ended the solution; "" if the judge was ended before it could report."""
+    if not report.has_ended and len(cases) > 1:
         return ""
-    if told.cases and told.cases[-1].outcome == "failed":
-        return told.cases[-1].name
+    if report.cases and report.cases[-1].outcome == "failed":
+        return report.cases[-1].name
     return next((case.name for case in cases if case.outcome == "missing"), "")
 
 
-def _cases(told: Told, names: Sequence[str]) -> tuple[TestOutcome, ...]:
-    there = {case.name: case for case in told.cases}
+def _cases(report: JudgeReport, names: Sequence[str]) -> tuple[TestOutcome, ...]:
+    there = {case.name: case for case in report.cases}
     return tuple(there.get(name) or TestOutcome(name=name, outcome="missing") for name in names)
 
 
-def _read(stdout: bytes, nonce: str) -> Told:
-    """What the sealed lines say; anything else on stdout is nobody's word and is left out."""
-    told = Told()
+def _read(stdout: bytes, nonce: str) -> JudgeReport:
+    """The last report on lines with a valid seal; all other lines on stdout are ignored."""
+    report = JudgeReport()
     for line in stdout.split(b"\n"):
         seal, _, text = line.partition(b" ")
         if len(seal) != 2 * _SEAL_BYTES:
             continue
         expected = hashlib.blake2b(text, key=bytes.fromhex(nonce), digest_size=_SEAL_BYTES).hexdigest().encode()
         if hmac.compare_digest(seal, expected):
-            told = _ended(*read_text(text))
-    return told
+            report = _report_of(*read_text(text))
+    return report
 
 
-def _ended(
+def _report_of(
     kind: str, calls: int = 0, cases: Sequence[Tree] = (), fault: Tree = None, cpu_s: float = 0.0, wall_s: float = 0.0
-) -> Told:
-    return Told(
+) -> JudgeReport:
+    return JudgeReport(
         has_begun=True,
         has_ended=kind == "ended",
         calls=calls,
@@ -144,20 +146,20 @@ def _failure(kind: str, subject: str, message: str) -> Cause:
     return missing or Cause(kind=cast("CauseKind", kind), subject=subject, message=text)
 
 
-def _cause(told: Told, cases: Sequence[TestOutcome], execution: Execution) -> Cause | None:
-    if not told.has_ended:
+def _cause(report: JudgeReport, cases: Sequence[TestOutcome], execution: Execution) -> Cause | None:
+    if not report.has_ended:
         return Cause(kind="untrusted_report", message=f"the judge was kept from its verdict: {_ending(execution)}")
-    if told.fault is not None:
-        return told.fault
-    if told.causes:
-        return _first_of(told.causes, [case.name for case in cases if case.outcome != "passed"])
-    if not told.calls:
+    if report.fault is not None:
+        return report.fault
+    if report.causes:
+        return _summary_of_failures(report.causes, [case.name for case in cases if case.outcome != "passed"])
+    if not report.calls:
         return Cause(kind="nothing_ran", message="the checks ran, and called nothing of the solution's")
     return None
 
 
-def _first_of(causes: Sequence[Cause], failed: Sequence[str]) -> Cause:
-    """The first failure, or the one that shows what the others are worth, and the names of the others."""
+def _summary_of_failures(causes: Sequence[Cause], failed: Sequence[str]) -> Cause:
+    """The first failure, or the first untrusted report, with the names of the other failed cases."""
     first = next((cause for cause in causes if cause.kind == "untrusted_report"), causes[0])
     others = f"\n{len(failed) - 1} more did not pass: {', '.join(failed[1:])}" if len(failed) > 1 else ""
     return first.model_copy(update={"message": failure_text(first.message + others)})
@@ -169,13 +171,13 @@ def _ending(execution: Execution) -> str:
     return f"its process ended with status {execution.exit_code}"
 
 
-def _check_environment(told: Told, execution: Execution) -> None:
-    """Tell an interpreter that could not even start the judge from a solution that fails.
+def _check_environment(report: JudgeReport, execution: Execution) -> None:
+    """Raise SandboxError if the interpreter could not even start the judge: the solution is not to blame for that.
 
-    Before the judge has begun nothing of the solution has run. Should a solution have taken that word from its pipe,
-    and ended the judge, then by a signal; an interpreter that fails ends with a status.
+    Nothing of the solution runs before the judge reports that it has begun. A solution that removed that line and ended
+    the judge would have ended it by a signal; an interpreter that fails exits with a status.
     """
-    if told.has_begun or execution.status == "signaled" or execution.exit_code == 0:
+    if report.has_begun or execution.status == "signaled" or execution.exit_code == 0:
         return
     said = decoded(execution.stderr, execution.stderr_cut)
     raise SandboxError(f"the judge did not start ({execution.status}, status {execution.exit_code}): {said}")

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pydantic import JsonValue
 
+from flyteplugins_codegen.judging.equality import CANDIDATE_OUTPUTS, are_close
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.run import Attempt, Group, ScriptRun, SuiteReport, TestReport
-from flyteplugins_codegen.solution.expectations import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE
 
 _JUDGING_KINDS = frozenset({"test_failed"})
 
@@ -96,7 +96,7 @@ def _are_same(one: JsonValue, other: JsonValue) -> bool | None:
         is_binary = "text_sha256" not in one and "text_sha256" not in other
         return True if one.get("sha256") == other.get("sha256") else None if is_binary else False
     if isinstance(one, float) and isinstance(other, float):
-        return math.isclose(one, other, rel_tol=RELATIVE_TOLERANCE, abs_tol=ABSOLUTE_TOLERANCE)
+        return are_close(one, other, CANDIDATE_OUTPUTS)
     return type(one) is type(other) and one == other
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from flyteplugins_codegen.errors import EnvironmentBuildError, SolutionError
+from flyteplugins_codegen.judging.equality import REFRESHED_OUTPUTS, are_close
 from flyteplugins_codegen.models.job import SolutionBundle
 from flyteplugins_codegen.models.refresh import Comparison, OutputDifference
 from flyteplugins_codegen.models.settings import CacheMode
@@ -74,11 +75,12 @@ def _rows(path: Path) -> tuple[tuple[str, ...], Counter[tuple[str, ...]]]:
 
 
 def _canonical(cell: Any) -> str:
-    """A number by its first digits, in whatever notation; any other cell as text."""
+    """A number by its first digits, however it is written, and as 0 if it is as close to that; other cells as text."""
     try:
-        return f"{float(cell):.{_DIGITS}g}"
+        number = float(cell)
     except (TypeError, ValueError):
         return str(cell)
+    return "0" if are_close(number, 0.0, REFRESHED_OUTPUTS) else f"{number:.{_DIGITS}g}"
 
 
 def compare_solutions(
@@ -117,7 +119,7 @@ def value_difference(old: Any, new: Any) -> float:
     """The difference of two simple values: 0 if equal; for numbers the distance divided by the larger one; else 1."""
     if isinstance(old, bool) or isinstance(new, bool) or not _are_numbers(old, new):
         return 0.0 if old == new else 1.0
-    if math.isclose(old, new, rel_tol=RELATIVE_TOLERANCE) or (math.isnan(old) and math.isnan(new)):
+    if are_close(new, old, REFRESHED_OUTPUTS):
         return 0.0
     if not (math.isfinite(old) and math.isfinite(new)):
         return 1.0

@@ -6,10 +6,10 @@ import marshal
 from dataclasses import replace
 
 import pytest
-from suites import RIGHT, TESTS, WRONG, judged, kind, suite_job
+from suites import RIGHT, TESTS, WRONG, judged, kind, run_suites, suite_job
 
 from flyteplugins_codegen.errors import SandboxError
-from flyteplugins_codegen.judging.suites.run import SuiteJob, run_suite, run_suites
+from flyteplugins_codegen.judging.suites.run import SuiteJob, run_suite
 from flyteplugins_codegen.models.run import SuiteReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox

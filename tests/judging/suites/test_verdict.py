@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from flyteplugins_codegen.judging.suites.verdict import Charge, gather_evidence, judge_suite, read_suite, settle
+from flyteplugins_codegen.judging.suites.verdict import Charge, cross_check, gather_evidence, judge_suite, read_suite
 from flyteplugins_codegen.models.run import SuiteOrigin
 
 SOURCE = """
@@ -41,7 +41,7 @@ def told(
 
 def verdict(records: list[dict[str, object]], origin: SuiteOrigin = "user", source: str = SOURCE) -> str:
     suite = read_suite(source)
-    evidence = settle(gather_evidence(records), suite)
+    evidence = cross_check(gather_evidence(records), suite)
     cause = judge_suite(Charge(evidence, (), origin, suite.may_skip))
     return cause.kind if cause else "passed"
 

@@ -14,7 +14,8 @@ from backends import open_backend
 from forged_values import RIGHT, forgeries
 
 from flyteplugins_codegen.judging.values.inside.plain_data import write_call, write_value
-from flyteplugins_codegen.judging.values.run import CheckFunction, Pair, Pairs, ValuesJob, run_many, run_values
+from flyteplugins_codegen.judging.values.run import ValuesJob, run_many, run_values
+from flyteplugins_codegen.judging.values.tests import CheckTests, Pair, PairTests
 from flyteplugins_codegen.models.run import ValuesReport
 from flyteplugins_codegen.sandbox.contract import Limits, Sandbox
 
@@ -31,7 +32,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def judged(sandbox: Sandbox, solution: str, *pairs: Pair) -> ValuesReport:
-    return run_values(sandbox, ValuesJob(solution=solution, entry_point="f", checks=Pairs(pairs), limits=LIMITS))
+    return run_values(sandbox, ValuesJob(solution=solution, entry_point="f", tests=PairTests(pairs), limits=LIMITS))
 
 
 def failed(report: ValuesReport) -> list[str]:
@@ -68,7 +69,7 @@ def test_a_wrong_value_is_found_while_a_later_call_takes_long(sandbox: Sandbox) 
     solution = "import time\ndef f(x):\n    time.sleep(60 * (x == 5))\n    return x + x + (x == 3)\n"
     lines = b"\n".join(line for n in range(8) for line in (write_call([n], {}, str), write_value(2 * n, str)))
     check = f"import sys\ncheck = sys.modules['compare'].Cases({b64encode(compress(lines))!r}, 'close', 0.0).check\n"
-    job = ValuesJob(solution=solution, entry_point="f", checks=CheckFunction(f"assert True\n{check}"), limits=LIMITS)
+    job = ValuesJob(solution=solution, entry_point="f", tests=CheckTests(f"assert True\n{check}"), limits=LIMITS)
     report = run_values(sandbox, job)
     assert report.cause
     assert report.cause.kind == "test_failed"
@@ -99,7 +100,7 @@ def test_a_limit_that_may_end_the_judge_too_names_the_call_or_none(sandbox: Sand
     """Whose time is up first, the solution's or that of all together, is chance."""
     solution = "def f(x):\n    while x == 40: pass\n    return x + x\n"
     limits = replace(LIMITS, wall_s=20.0, cpu_s=1.0)
-    report = run_values(sandbox, ValuesJob(solution=solution, entry_point="f", checks=Pairs(MANY), limits=limits))
+    report = run_values(sandbox, ValuesJob(solution=solution, entry_point="f", tests=PairTests(MANY), limits=limits))
     assert report.cause
     assert report.cause.kind == "timed_out"
     assert report.cause.subject in {"", "pair 41"}
@@ -145,12 +146,12 @@ AHEAD = """
 import gc, os
 def say(place, text):
     link = next(found for found in gc.get_objects() if type(found).__name__ == "Link")
-    token = next(found for found in gc.get_objects() if type(found).__name__ == "Judged")._token
+    token = next(found for found in gc.get_objects() if type(found).__name__ == "CandidatePeer")._token
     text = f'["{token}",{place},"value",{text}]'.encode()
     os.write(link._writing, len(text).to_bytes(4, "big") + text)
 def write(text):
-    slate = next(found for found in gc.get_objects() if type(found).__name__ == "Slate")
-    slate.add(str(text).encode())
+    buffer = next(found for found in gc.get_objects() if type(found).__name__ == "SharedBuffer")
+    buffer.add(str(text).encode())
 """
 
 LATE = """
@@ -255,9 +256,9 @@ def test_who_reads_the_questions_itself_waits_for_those_that_come_after_its_answ
 
 @pytest.fixture(scope="module")
 def forged_reports(sandbox: Sandbox) -> dict[str, object]:
-    pairs = Pairs((Pair((3,), expected=6), Pair(("ab",), expected="abab"), Pair(([1],), expected=[1, 1])))
+    pairs = PairTests((Pair((3,), expected=6), Pair(("ab",), expected="abab"), Pair(([1],), expected=[1, 1])))
     titles = {"right": RIGHT, **FORGED}
-    jobs = [ValuesJob(solution=solution, entry_point="f", checks=pairs, limits=LIMITS) for solution in titles.values()]
+    jobs = [ValuesJob(solution=solution, entry_point="f", tests=pairs, limits=LIMITS) for solution in titles.values()]
     return dict(zip(titles, run_many(sandbox, jobs), strict=True))
 
 

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from flyteplugins_codegen import judging
 from flyteplugins_codegen.judging.values import inside
 
-sys.path.append(str(Path(inside.__file__).parent))  # inside, its modules import each other by their bare names
-from compare import Rule, difference
+# Inside the sandbox its modules import each other by their bare names.
+sys.path += [str(Path(package.__file__).parent) for package in (inside, judging)]
+from compare import PairRule, difference
 
 NAN = float("nan")
-EXACT = Rule()
-CLOSE = Rule(relative=1e-6, absolute=1e-9)
-FROM_JSON = Rule(from_json=True)
+EXACT = PairRule()
+CLOSE = PairRule(relative=1e-6, absolute=1e-9)
+FROM_JSON = PairRule(from_json=True)
 
 
 class Equal:
@@ -45,7 +47,7 @@ class Equal:
         *((np.array([1.0, NAN]), np.array([1, NAN]), EXACT), (Decimal("1.0"), Decimal(1), EXACT)),
     ],
 )
-def test_these_are_the_same(found: Any, expected: Any, rule: Rule) -> None:
+def test_these_are_the_same(found: Any, expected: Any, rule: PairRule) -> None:
     assert difference(found, expected, rule) is None
 
 
@@ -62,7 +64,7 @@ def test_these_are_the_same(found: Any, expected: Any, rule: Rule) -> None:
         *((2**53 + 1, float(2**53), EXACT), ("é", "e\u0301", EXACT), (range(3), [0, 1, 2], EXACT)),
     ],
 )
-def test_these_differ(found: Any, expected: Any, rule: Rule) -> None:
+def test_these_differ(found: Any, expected: Any, rule: PairRule) -> None:
     assert difference(found, expected, rule) is not None
 
 

@@ -8,16 +8,8 @@ import pytest
 from backends import ISOLATING, open_backend
 from forged_values import CHECK, RIGHT, WRONG, forgeries
 
-from flyteplugins_codegen.judging.values.run import (
-    AssertList,
-    CheckFunction,
-    Checks,
-    Pair,
-    Pairs,
-    ValuesJob,
-    run_many,
-    run_values,
-)
+from flyteplugins_codegen.judging.values.run import ValuesJob, run_many, run_values
+from flyteplugins_codegen.judging.values.tests import AssertTests, CheckTests, Pair, PairTests, ValuesTests
 from flyteplugins_codegen.models.run import ValuesReport
 from flyteplugins_codegen.sandbox.contract import Job, Limits, Sandbox
 
@@ -25,7 +17,7 @@ FORGERIES = {forgery.title: forgery for forgery in forgeries()}
 LIMITS = Limits(wall_s=5, memory_mib=256, processes=64)
 ASSERTS = ("assert f(3) == 6", "assert f('ab') == 'abab'")
 PAIRS = (Pair((3,), expected=6), Pair(("ab",), expected="abab"))
-EVERY_KIND = [CheckFunction(CHECK), AssertList(ASSERTS), Pairs(PAIRS)]
+EVERY_KIND = [CheckTests(CHECK), AssertTests(ASSERTS), PairTests(PAIRS)]
 
 
 @pytest.fixture(scope="module", params=ISOLATING)
@@ -40,17 +32,17 @@ def one_sandbox() -> Iterator[Sandbox]:
         yield opened
 
 
-def job(solution: str, checks: Checks) -> ValuesJob:
-    return ValuesJob(solution=solution, entry_point="f", checks=checks, limits=LIMITS)
+def job(solution: str, tests: ValuesTests, context: str = "") -> ValuesJob:
+    return ValuesJob(solution=solution, entry_point="f", tests=tests, context=context, limits=LIMITS)
 
 
-def judged(sandbox: Sandbox, solution: str, checks: Checks) -> str:
-    report = run_values(sandbox, job(solution, checks))
+def judged(sandbox: Sandbox, solution: str, tests: ValuesTests, context: str = "") -> str:
+    report = run_values(sandbox, job(solution, tests, context))
     return report.cause.kind if report.cause else "passed"
 
 
 def judge_all(sandbox: Sandbox, titles: Iterable[str]) -> dict[str, ValuesReport]:
-    results = run_many(sandbox, [job(FORGERIES[title].solution, CheckFunction(CHECK)) for title in titles])
+    results = run_many(sandbox, [job(FORGERIES[title].solution, CheckTests(CHECK)) for title in titles])
     return {title: report for title, report in zip(titles, results, strict=True) if isinstance(report, ValuesReport)}
 
 
@@ -81,10 +73,12 @@ def test_in_a_container_the_same_program_judges(container_image: str) -> None:
         assert_failed(report)
 
 
-@pytest.mark.parametrize("checks", EVERY_KIND, ids=lambda checks: type(checks).__name__)
-def test_the_honest_solution_passes_the_same_checks_and_a_wrong_one_does_not(sandbox: Sandbox, checks: Checks) -> None:
-    assert judged(sandbox, RIGHT, checks) == "passed"
-    assert judged(sandbox, WRONG, checks) == "test_failed"
+@pytest.mark.parametrize("tests", EVERY_KIND, ids=lambda tests: type(tests).__name__)
+def test_the_honest_solution_passes_the_same_tests_and_a_wrong_one_does_not(
+    sandbox: Sandbox, tests: ValuesTests
+) -> None:
+    assert judged(sandbox, RIGHT, tests) == "passed"
+    assert judged(sandbox, WRONG, tests) == "test_failed"
 
 
 @pytest.mark.parametrize("title", [title for title, forgery in FORGERIES.items() if forgery.fools_one_process])
@@ -108,20 +102,21 @@ FORGED_POLY = "def poly(xs, x): return 0\ndef f(xs): return None\n"
 
 
 def test_a_helper_of_the_problem_is_the_problems_own(sandbox: Sandbox) -> None:
-    checks = CheckFunction(ZERO, context=POLY)
-    assert judged(sandbox, FORGED_POLY, checks) == "test_failed"
-    assert judged(sandbox, POLY.replace('"A zero of the polynomial."', "return 3.0"), checks) == "passed"
+    assert judged(sandbox, FORGED_POLY, CheckTests(ZERO), POLY) == "test_failed"
+    assert (
+        judged(sandbox, POLY.replace('"A zero of the polynomial."', "return 3.0"), CheckTests(ZERO), POLY) == "passed"
+    )
 
 
 def test_a_helper_that_only_the_solution_has_decides_nothing(sandbox: Sandbox) -> None:
-    assert judged(sandbox, FORGED_POLY, CheckFunction(ZERO)) == "not_by_values"
+    assert judged(sandbox, FORGED_POLY, CheckTests(ZERO)) == "not_by_values"
 
 
 def test_what_a_call_changes_in_its_arguments_is_not_what_is_expected_of_it(sandbox: Sandbox) -> None:
     numbers = [1, 2]
-    checks = Pairs((Pair((numbers,), expected=numbers),))
-    assert judged(sandbox, "def f(x):\n    x.clear()\n    return x\n", checks) == "test_failed"
-    assert judged(sandbox, "def f(x): return x\n", checks) == "passed"
+    tests = PairTests((Pair((numbers,), expected=numbers),))
+    assert judged(sandbox, "def f(x):\n    x.clear()\n    return x\n", tests) == "test_failed"
+    assert judged(sandbox, "def f(x): return x\n", tests) == "passed"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +131,7 @@ def test_what_a_call_changes_in_its_arguments_is_not_what_is_expected_of_it(sand
     ],
 )
 def test_a_solution_cannot_bring_about_that_it_is_judged_otherwise(sandbox: Sandbox, solution: str, check: str) -> None:
-    assert judged(sandbox, solution, AssertList((check,))) in {"test_failed", "exception"}
+    assert judged(sandbox, solution, AssertTests((check,))) in {"test_failed", "exception"}
 
 
 @pytest.mark.parametrize(
@@ -155,4 +150,4 @@ def test_a_solution_cannot_bring_about_that_it_is_judged_otherwise(sandbox: Sand
     ],
 )
 def test_a_check_that_catches_everything_does_not_save_it(sandbox: Sandbox, solution: str, check: str) -> None:
-    assert judged(sandbox, solution, AssertList((check,))) in {"test_failed", "exception"}
+    assert judged(sandbox, solution, AssertTests((check,))) in {"test_failed", "exception"}

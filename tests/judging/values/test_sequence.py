@@ -9,17 +9,8 @@ from backends import ISOLATING, open_backend
 from forged_values import CHECK, RIGHT, WRONG, forgeries
 
 from flyteplugins_codegen.errors import SandboxError
-from flyteplugins_codegen.judging.values.run import (
-    AssertList,
-    Batch,
-    CheckFunction,
-    Checks,
-    Pair,
-    Pairs,
-    ValuesJob,
-    judged_batch,
-    sandboxed_batch,
-)
+from flyteplugins_codegen.judging.values.run import ValuesBatch, ValuesJob
+from flyteplugins_codegen.judging.values.tests import AssertTests, CheckTests, Pair, PairTests, ValuesTests
 from flyteplugins_codegen.models.run import ValuesReport
 from flyteplugins_codegen.sandbox.contract import Execution, Limits, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
@@ -37,8 +28,8 @@ def sandbox() -> Iterator[Sandbox]:
         yield opened
 
 
-def job(solution: str, checks: Checks | None = None, limits: Limits = LIMITS) -> ValuesJob:
-    return ValuesJob(solution=solution, entry_point="f", checks=checks or CheckFunction(CHECK), limits=limits)
+def job(solution: str, tests: ValuesTests | None = None, limits: Limits = LIMITS) -> ValuesJob:
+    return ValuesJob(solution=solution, entry_point="f", tests=tests or CheckTests(CHECK), limits=limits)
 
 
 def told(reports: list[ValuesReport | None]) -> list[str]:
@@ -46,13 +37,13 @@ def told(reports: list[ValuesReport | None]) -> list[str]:
 
 
 def judged(sandbox: Sandbox, *jobs: ValuesJob) -> list[ValuesReport | None]:
-    batch = Batch(jobs)
-    return judged_batch(batch, sandbox.map([sandboxed_batch(batch)], workers=1)[0])
+    batch = ValuesBatch(jobs)
+    return batch.reports(sandbox.map([batch.sandbox_job()], workers=1)[0])
 
 
 @pytest.mark.parametrize("kind", ISOLATING)
-def test_each_is_held_against_its_own_checks(kind: str, request: pytest.FixtureRequest) -> None:
-    asserts, pairs = AssertList(("assert f(1) == 2", "assert f(2) == 5")), Pairs((Pair((1,), expected=2),))
+def test_each_solution_is_judged_by_its_own_tests(kind: str, request: pytest.FixtureRequest) -> None:
+    asserts, pairs = AssertTests(("assert f(1) == 2", "assert f(2) == 5")), PairTests((Pair((1,), expected=2),))
     with open_backend(kind, image=lambda: request.getfixturevalue("container_image")) as sandbox:
         reports = judged(sandbox, job(RIGHT), job(WRONG), job(RIGHT, asserts), job("def g(): 1"), job(RIGHT, pairs))
     assert told(reports) == ["passed", "test_failed", "test_failed", "missing_entry_point", "passed"]
@@ -102,8 +93,8 @@ def test_a_mark_that_one_leaves_reaches_no_other(sandbox: Sandbox, title: str) -
 
 
 def test_a_sandbox_that_fails_is_told_as_such() -> None:
-    batch = Batch((job(RIGHT), job(RIGHT)))
+    batch = ValuesBatch((job(RIGHT), job(RIGHT)))
     with pytest.raises(SandboxError, match="no disk"):
-        judged_batch(batch, Execution(status="sandbox_error", message="no disk"))
+        batch.reports(Execution(status="sandbox_error", message="no disk"))
     with pytest.raises(SandboxError, match="the judge did not start"):
-        judged_batch(batch, Execution(status="exited", exit_code=1, stderr=b"no such file"))
+        batch.reports(Execution(status="exited", exit_code=1, stderr=b"no such file"))

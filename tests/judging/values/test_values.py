@@ -18,20 +18,22 @@ from backends import ISOLATING, open_backend
 from suites import environment_with
 
 from flyteplugins_codegen.errors import RequestError, SandboxError
-from flyteplugins_codegen.judging.values.inside.start import MODULES
+from flyteplugins_codegen.judging.values.inside.start import ARCHIVE
 from flyteplugins_codegen.judging.values.run import (
-    AssertList,
-    CheckFunction,
-    Checks,
-    Pair,
-    Pairs,
     ValuesJob,
-    case_names,
-    judged,
     new_nonce,
     run_many,
     run_values,
-    sandboxed,
+    values_report,
+    values_sandbox_job,
+)
+from flyteplugins_codegen.judging.values.tests import (
+    AssertTests,
+    CheckTests,
+    Pair,
+    PairTests,
+    ValuesTests,
+    case_names,
 )
 from flyteplugins_codegen.models.run import ValuesReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
@@ -40,7 +42,7 @@ from flyteplugins_codegen.sandbox.opening import open_sandbox
 HONEST = Path(__file__).parents[2] / "support" / "honest_values.txt"
 ADD = "def add(a, b):\n    return a + b\n"
 SUBTRACT = "def add(a, b):\n    return a - b\n"
-ASSERTS = AssertList(("assert add(1, 2) == 3", "assert add('a', 'b') == 'ab'"))
+ASSERTS = AssertTests(("assert add(1, 2) == 3", "assert add('a', 'b') == 'ab'"))
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +57,13 @@ def every_sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
         yield opened
 
 
-def job(solution: str, checks: Checks | str, entry_point: str = "f", wall_s: float = 20) -> ValuesJob:
-    checks = AssertList((checks,)) if isinstance(checks, str) else checks
-    return ValuesJob(solution=solution, entry_point=entry_point, checks=checks, limits=Limits(wall_s=wall_s))
+def job(
+    solution: str, tests: ValuesTests | str, entry_point: str = "f", wall_s: float = 20, context: str = ""
+) -> ValuesJob:
+    tests = AssertTests((tests,)) if isinstance(tests, str) else tests
+    return ValuesJob(
+        solution=solution, entry_point=entry_point, tests=tests, context=context, limits=Limits(wall_s=wall_s)
+    )
 
 
 def kind(report: ValuesReport) -> str:
@@ -67,18 +73,18 @@ def kind(report: ValuesReport) -> str:
 # --- every kind of check, in every sandbox ----------------------------------------------------------------------------
 
 CHECK = "def check(candidate):\n    assert candidate(1, 2) == 3\n    assert candidate([1], [2]) == [1, 2]\n"
-KINDS = [CheckFunction(CHECK), ASSERTS, Pairs((Pair((1, 2), expected=3), Pair((1.5,), {"b": 1}, expected=2.5)))]
+KINDS = [CheckTests(CHECK), ASSERTS, PairTests((Pair((1, 2), expected=3), Pair((1.5,), {"b": 1}, expected=2.5)))]
 
 
-@pytest.mark.parametrize("checks", KINDS, ids=lambda checks: type(checks).__name__)
-def test_a_right_solution_passes_and_a_wrong_one_does_not(every_sandbox: Sandbox, checks: Checks) -> None:
-    report = run_values(every_sandbox, job(ADD, checks, "add"))
+@pytest.mark.parametrize("tests", KINDS, ids=lambda tests: type(tests).__name__)
+def test_a_right_solution_passes_and_a_wrong_one_does_not(every_sandbox: Sandbox, tests: ValuesTests) -> None:
+    report = run_values(every_sandbox, job(ADD, tests, "add"))
     assert report.cause is None
     assert (report.judged_by, {case.outcome for case in report.cases}) == ("values", {"passed"})
-    assert [case.name for case in report.cases] == list(case_names(checks))
+    assert [case.name for case in report.cases] == list(case_names(tests))
     assert report.isolation
     assert 0 < report.wall_s < 20
-    assert kind(run_values(every_sandbox, job(SUBTRACT, checks, "add"))) == "test_failed"
+    assert kind(run_values(every_sandbox, job(SUBTRACT, tests, "add"))) == "test_failed"
 
 
 def test_many_are_judged_in_their_order_and_told_as_they_end(every_sandbox: Sandbox) -> None:
@@ -120,12 +126,12 @@ def test_a_check_may_do_so(honest: dict[str, Any], title: str) -> None:
 
 def test_an_entry_point_may_be_a_method(sandbox: Sandbox) -> None:
     solution = "class Solution:\n    def solve(self, x): return x + 1\n"
-    assert run_values(sandbox, job(solution, Pairs((Pair((1,), expected=2),)), "Solution().solve")).passed
+    assert run_values(sandbox, job(solution, PairTests((Pair((1,), expected=2),)), "Solution().solve")).passed
 
 
 def test_asserts_share_their_setup_and_each_is_a_case(sandbox: Sandbox) -> None:
-    checks = AssertList(("assert f(n) == 4", "n += 1\nassert f(n) == 6", "assert f(n) == 5"), setup="n = 2")
-    report = run_values(sandbox, job("def f(x): return 2 * x", checks))
+    tests = AssertTests(("assert f(n) == 4", "n += 1\nassert f(n) == 6", "assert f(n) == 5"), setup="n = 2")
+    report = run_values(sandbox, job("def f(x): return 2 * x", tests))
     assert [case.outcome for case in report.cases] == ["passed", "passed", "failed"]
 
 
@@ -138,13 +144,15 @@ def test_a_script_of_checks_is_one_case(sandbox: Sandbox) -> None:
 def test_pairs_are_compared_as_they_ask(sandbox: Sandbox) -> None:
     solution = "def f(x): return (x / 3, float('nan'))\n"
     pair = Pair((1.0,), expected=[0.333333, math.nan])
-    assert kind(run_values(sandbox, job(solution, Pairs((pair,), relative_tolerance=1e-5)))) == "test_failed"
-    assert kind(run_values(sandbox, job(solution, Pairs((pair,), from_json=True)))) == "test_failed"
-    assert run_values(sandbox, job(solution, Pairs((pair,), relative_tolerance=1e-5, from_json=True))).passed
+    assert kind(run_values(sandbox, job(solution, PairTests((pair,), tolerance=1e-5)))) == "test_failed"
+    assert kind(run_values(sandbox, job(solution, PairTests((pair,), from_json=True)))) == "test_failed"
+    assert run_values(sandbox, job(solution, PairTests((pair,), tolerance=1e-5, from_json=True))).passed
 
 
 def test_true_is_no_one_in_a_pair(sandbox: Sandbox) -> None:
-    assert kind(run_values(sandbox, job("def f(x): return True", Pairs((Pair((1,), expected=1),))))) == "test_failed"
+    assert (
+        kind(run_values(sandbox, job("def f(x): return True", PairTests((Pair((1,), expected=1),))))) == "test_failed"
+    )
 
 
 SORTS = """
@@ -187,7 +195,7 @@ for inp, exp in ((3, 1.5), ([3.0], [1.5]), ([], [])):
 """
 
 PACKED = base64.b64encode(zlib.compress(b'["bare",[-4,0,1]]\n2.0')).decode()
-ROOT = CheckFunction(f"# It raises.\nimport sys\ncheck = sys.modules['compare'].Cases({PACKED!r}, 'root', 0.0).check\n")
+ROOT = CheckTests(f"# It raises.\nimport sys\ncheck = sys.modules['compare'].Cases({PACKED!r}, 'root', 0.0).check\n")
 
 
 def test_arrays_are_plain_their_subclasses_are_not_and_nothing_is_close_to_something(
@@ -204,7 +212,7 @@ def test_arrays_are_plain_their_subclasses_are_not_and_nothing_is_close_to_somet
             kind(run_values(opened, job("import numpy as np\ndef f(x): return np.int8(126)\n", ROOT))) == "test_failed"
         )
         assert run_values(opened, job("import numpy as np\ndef f(x): return np.int8(-2)\n", ROOT)).passed
-        pairs = Pairs((Pair(([3, 1],), expected=3), Pair(([2.5],), expected=2.5)))
+        pairs = PairTests((Pair(([3, 1],), expected=3), Pair(([2.5],), expected=2.5)))
         assert run_values(opened, job("import numpy as np\ndef f(x): return np.max(x)\n", pairs)).passed
 
 
@@ -234,7 +242,7 @@ def check(candidate):
 
 
 def test_a_failure_in_a_helper_shows_what_its_names_hold(sandbox: Sandbox) -> None:
-    report = run_values(sandbox, job("def f(a, b): return 3", CheckFunction(EVALPLUS)))
+    report = run_values(sandbox, job("def f(a, b): return 3", CheckTests(EVALPLUS)))
     assert report.cause
     assert report.cause.message == "assert exact_match\nf(3, 4) returned 3\nexact_match = False"
     assert report.cases[0].traceback.splitlines() == [
@@ -244,7 +252,7 @@ def test_a_failure_in_a_helper_shows_what_its_names_hold(sandbox: Sandbox) -> No
 
 
 def test_a_pair_shows_what_was_expected_and_where_it_differs(sandbox: Sandbox) -> None:
-    pairs = Pairs((Pair(([1, 2],), {"by": "é"}, expected={"a": [1, 3]}),))
+    pairs = PairTests((Pair(([1, 2],), {"by": "é"}, expected={"a": [1, 3]}),))
     report = run_values(sandbox, job("def f(x, by): return {'a': x}", pairs))
     assert report.cause
     told = "f([1, 2], by='é') returned {'a': [1, 2]}, expected {'a': [1, 3]}; at ['a'][1]: 2, expected 3"
@@ -253,13 +261,13 @@ def test_a_pair_shows_what_was_expected_and_where_it_differs(sandbox: Sandbox) -
 
 def test_what_is_long_is_shortened(sandbox: Sandbox) -> None:
     solution = "def f(x): return [['x' * 9999] * 9999] * 99\n"
-    report = run_values(sandbox, job(solution, Pairs((Pair((list(range(9999)),), expected="y" * 9999),))))
+    report = run_values(sandbox, job(solution, PairTests((Pair((list(range(9999)),), expected="y" * 9999),))))
     assert report.cause
     assert len(report.cause.message) <= 2000
 
 
 def test_many_failures_are_told_though_not_all_their_texts(sandbox: Sandbox) -> None:
-    pairs = Pairs(tuple(Pair(("x" * 99,), expected="y" * number) for number in range(5000)))
+    pairs = PairTests(tuple(Pair(("x" * 99,), expected="y" * number) for number in range(5000)))
     report = run_values(sandbox, job("def f(x): return x", pairs))
     assert {case.outcome for case in report.cases[100:]} == {"failed"}
     assert (report.cases[0].message != "", report.cases[-1].message) == (True, "")
@@ -272,7 +280,7 @@ def test_what_was_printed_is_shown(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    ("solution", "checks", "expected"),
+    ("solution", "tests", "expected"),
     [
         ("def f(x): (", "assert f(1)", "syntax_error"),
         ("import no_such_module\ndef f(x): pass", "assert f(1)", "missing_module"),
@@ -286,16 +294,15 @@ def test_what_was_printed_is_shown(sandbox: Sandbox) -> None:
         ("def f(x): return object()", "x = f(1)\nassert isinstance(x, int), x", "test_failed"),
         ("def f(x): return 2", "import sys\nsys.stdout.close()\nassert f(1) == 3", "test_failed"),
         ("def f(x): return 1", "assert f(1) == (", "broken_tests"),
-        ("def f(x): return 1", AssertList(("assert f(1)",), setup="1 / 0"), "broken_tests"),
-        ("def f(x): return 1", AssertList(("assert f(1)",), setup="assert f(1) == 2"), "test_failed"),
-        ("def f(x): return 1", CheckFunction("def check(f): assert f(1) == 2\ncheck(f)"), "test_failed"),
-        ("def f(x): return 1", CheckFunction("def checks(f): assert f(1)"), "broken_tests"),
-        ("def f(x): return 1", CheckFunction("def check(f): assert f(1)", context="def"), "broken_tests"),
-        ("def f(x): return 1", AssertList(()), "nothing_ran"),
-        ("def f(x): return 1", AssertList(("f(1)",)), "nothing_ran"),
-        ("def f(x): return 1", Pairs(()), "nothing_ran"),
-        ("def f(x): return 1", CheckFunction("def check(f): assert True"), "nothing_ran"),
-        ("def f(x): return 1", CheckFunction("def check(f): pass"), "nothing_ran"),
+        ("def f(x): return 1", AssertTests(("assert f(1)",), setup="1 / 0"), "broken_tests"),
+        ("def f(x): return 1", AssertTests(("assert f(1)",), setup="assert f(1) == 2"), "test_failed"),
+        ("def f(x): return 1", CheckTests("def check(f): assert f(1) == 2\ncheck(f)"), "test_failed"),
+        ("def f(x): return 1", CheckTests("def checks(f): assert f(1)"), "broken_tests"),
+        ("def f(x): return 1", AssertTests(()), "nothing_ran"),
+        ("def f(x): return 1", AssertTests(("f(1)",)), "nothing_ran"),
+        ("def f(x): return 1", PairTests(()), "nothing_ran"),
+        ("def f(x): return 1", CheckTests("def check(f): assert True"), "nothing_ran"),
+        ("def f(x): return 1", CheckTests("def check(f): pass"), "nothing_ran"),
         ("def f(x): return 1", "class A: pass\nassert f(A()) == 1", "not_by_values"),
         ("def f(x): return 1", "import io\nassert f(io.StringIO()) == 1", "not_by_values"),
         ("def f(x): return 1\ndef g(x): return 1", "assert g(1) == 1", "not_by_values"),
@@ -306,9 +313,11 @@ def test_what_was_printed_is_shown(sandbox: Sandbox) -> None:
         ("def f(x): raise MemoryError", "assert f(1)", "out_of_memory"),
     ],
 )
-def test_each_way_to_fail_has_its_cause(sandbox: Sandbox, solution: str, checks: str, expected: str) -> None:
+def test_each_way_to_fail_has_its_cause(
+    sandbox: Sandbox, solution: str, tests: ValuesTests | str, expected: str
+) -> None:
     wall_s = 1 if expected == "timed_out" else 20
-    limited = job(solution, checks, wall_s=wall_s)
+    limited = job(solution, tests, wall_s=wall_s)
     report = run_values(sandbox, replace(limited, limits=replace(limited.limits, memory_mib=256)))
     assert kind(report) == expected
     assert report.cause
@@ -316,10 +325,15 @@ def test_each_way_to_fail_has_its_cause(sandbox: Sandbox, solution: str, checks:
     assert not report.passed
 
 
+def test_a_context_that_is_no_python_breaks_the_tests(sandbox: Sandbox) -> None:
+    broken = job("def f(x): return 1", CheckTests("def check(f): assert f(1)"), context="def")
+    assert kind(run_values(sandbox, broken)) == "broken_tests"
+
+
 def test_time_that_is_up_is_said_of_the_call_that_ran(sandbox: Sandbox) -> None:
     solution = "def f(x):\n    while x > 1: pass\n    return x\n"
-    checks = AssertList(("assert f(1) == 1", "assert f(2) == 2", "assert f(3) == 3"))
-    report = run_values(sandbox, job(solution, checks, wall_s=1))
+    tests = AssertTests(("assert f(1) == 1", "assert f(2) == 2", "assert f(3) == 3"))
+    report = run_values(sandbox, job(solution, tests, wall_s=1))
     assert report.cause
     assert (report.cause.kind, report.cause.subject) == ("timed_out", "assert 2")
     assert report.cause.message == "it had not ended after 1 s while f(2) was running"
@@ -337,10 +351,10 @@ def test_cpu_time_that_is_up_is_time_that_is_up(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize("program", [b"import nothing", b"while True: pass", b"x = [0] * 10**9"])
 def test_an_interpreter_that_cannot_run_the_judge_is_nobodys_failure(sandbox: Sandbox, program: bytes) -> None:
     nonce, limited = new_nonce(), job(ADD, ASSERTS, "add", wall_s=1)
-    made = sandboxed(limited, nonce)
+    made = values_sandbox_job(limited, nonce)
     limits = replace(made.limits, memory_mib=256)
     with pytest.raises(SandboxError, match="did not start"):
-        judged(limited, nonce, sandbox.run(replace(made, program={"judge.py": program}, limits=limits)))
+        values_report(limited, nonce, sandbox.run(replace(made, program={"judge.py": program}, limits=limits)))
 
 
 def test_a_solution_may_have_all_the_processes_that_it_is_given(sandbox: Sandbox) -> None:
@@ -375,7 +389,7 @@ def test_a_sandbox_that_fails_is_told_as_such() -> None:
 def test_a_pair_of_what_is_no_plain_data_is_refused(sandbox: Sandbox, value: Any) -> None:
     for pair in (Pair((value,)), Pair((), {"a": [value]}), Pair((), expected={1: value})):
         with pytest.raises(RequestError, match="pair 2 holds what is no plain data"):
-            run_values(sandbox, job(ADD, Pairs((Pair((Decimal(1),)), pair))))
+            run_values(sandbox, job(ADD, PairTests((Pair((Decimal(1),)), pair))))
 
 
 @pytest.mark.parametrize("entry_point", ["", "f(", "f g", "import os", "x = 1"])
@@ -387,14 +401,14 @@ def test_an_entry_point_that_is_no_expression_is_refused(entry_point: str) -> No
 def test_an_interpreter_of_another_version_judges_the_same(sandbox: Sandbox) -> None:
     """It cannot take the modules as they were compiled here, and compiles their source."""
     nonce = new_nonce()
-    made = sandboxed(job(ADD, ASSERTS, "add"), nonce)
-    ours = made.program[MODULES]
+    made = values_sandbox_job(job(ADD, ASSERTS, "add"), nonce)
+    ours = made.program[ARCHIVE]
     assert isinstance(ours, bytes)
     version, compiled, sources = marshal.loads(ours)  # noqa: S302 - of our own making
     assert version == MAGIC_NUMBER
     theirs = marshal.dumps((b"1234", compiled[::-1], sources), 2)
-    execution = sandbox.run(replace(made, program={**made.program, MODULES: theirs}))
-    assert judged(job(ADD, ASSERTS, "add"), nonce, execution).passed
+    execution = sandbox.run(replace(made, program={**made.program, ARCHIVE: theirs}))
+    assert values_report(job(ADD, ASSERTS, "add"), nonce, execution).passed
 
 
 LAID_OUT = """
@@ -406,6 +420,6 @@ def f(name):
 
 
 def test_warm_workers_have_the_judge_imported_before_they_fork(sandbox: Sandbox) -> None:
-    by_the_job, ahead = (job(LAID_OUT, f"assert f('judge.py') and f({MODULES!r}) is {way}") for way in (True, False))
+    by_the_job, ahead = (job(LAID_OUT, f"assert f('judge.py') and f({ARCHIVE!r}) is {way}") for way in (True, False))
     assert run_values(sandbox, by_the_job).cause is None
     assert [kind(result) for result in run_many(sandbox, [ahead]) if isinstance(result, ValuesReport)] == ["passed"]

@@ -20,9 +20,9 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from suites import RIGHT, environment_with, suite_job
+from suites import RIGHT, environment_with, run_suites, suite_job
 
-from flyteplugins_codegen.judging.suites.run import SUITE_MODULES, run_suites
+from flyteplugins_codegen.judging.suites.run import SUITE_MODULES
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS
 from flyteplugins_codegen.sandbox import ALL, Execution, Job, Limits, Sandbox, bwrap_options, open_sandbox, opening

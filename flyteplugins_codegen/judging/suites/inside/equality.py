@@ -1,9 +1,9 @@
-"""Comparisons of the tests that an object cannot answer by being equal to whatever it is compared with.
+"""Comparisons of the tests that an object cannot pass by being equal to whatever it is compared with.
 
-Only a comparison in which a class has its own `==`, written in Python and not by the tests, is looked at more closely;
-a library's too, as `unittest.mock.ANY` would do for an answer. Such an object is compared, in random order, with what
-the test compares it with and with *decoys*, other values of the same type, surely different, that it cannot tell from
-the first. What is equal to two of them is equal to anything; to raise is to say no.
+Only a comparison in which a class has an `==` of its own, written in Python and not by the tests, is examined; that of
+a library too, since a solution could return `unittest.mock.ANY`. Such an object is compared, in random order, with the
+test's value and with *decoys*: other values of the same type, certainly different, that it cannot tell from the first.
+An object that is equal to two of them is equal to anything; raising counts as unequal.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, Final, TypeAlias
 
-    from flyteplugins_codegen.judging.suites.inside.audit import Place
+    from flyteplugins_codegen.judging.suites.inside.audit import CodeOrigin
 
-    OwnerOf: TypeAlias = Callable[[FunctionType], Place]
+    OwnerOf: TypeAlias = Callable[[FunctionType], CodeOrigin]
     Test: TypeAlias = Callable[[Any], bool]
     Pair: TypeAlias = tuple[Any, Any]
-
-# Values that an object which is equal to anything cannot tell from the one that a test compares it with.
 
 DECOYS, MAX_PARTS = 7, 20
 SCALARS: Final = frozenset((int, str, float, bool, bytes, complex, type(None)))
@@ -36,7 +34,7 @@ TYPES: Final = (complex, bytearray, frozenset, memoryview)
 
 
 def decoys_of(value: Any) -> list[Any]:
-    """Values like the given one, and surely not equal to it however generous an equality is."""
+    """Values of the same kind as the given one, and not equal to it even under a tolerant equality."""
     return [*(_decoy(value) for _ in range(DECOYS)), object()]
 
 
@@ -49,7 +47,7 @@ def _decoy(value: Any) -> Any:
     try:
         is_approximate = kind.__module__.startswith("_pytest") and hasattr(value, "expected")
         return _approximate(value) if is_approximate else _shifted(value)
-    except Exception:  # noqa: BLE001  -- an object that no other can be made of
+    except Exception:  # noqa: BLE001  -- no other object can be made from this one
         return like("something")
 
 
@@ -58,14 +56,14 @@ def _flat_decoy(value: Any) -> Any:
 
 
 def _approximate(value: Any) -> Any:
-    """`pytest.approx` of something else."""
+    """A `pytest.approx` of another value."""
     other = copy(value)
     other.expected = _decoy(value.expected)
     return other
 
 
 def _shifted(value: Any) -> Any:
-    """A number, date or time some way from the given one. Raises where it is none."""
+    """A number, date or time at some distance from the given one. Raises for other values."""
     if type(value).__module__ == "solution":
         raise TypeError
     return value + type(value - value)(_step(10))
@@ -78,13 +76,13 @@ def _step(size: int) -> int:
 
 
 def _near(value: float) -> float:
-    """A float that is off by a quarter to five quarters."""
+    """A float that differs by a quarter to five quarters of the value."""
     value = value if abs(value) < _HUGE else 1.0
     return value + (0.25 + urandom(1)[0] / 255) * max(abs(value), 0.2)
 
 
 def like(value: str) -> str:
-    """A text with other letters and digits in the same places; a word more where it has none."""
+    """A text with other letters and digits in the same places; with one more word if it has none."""
     made = "".join(_other(each) for each in value)
     return made if made != value else value + _other("a") * 5
 
@@ -98,7 +96,7 @@ def _other(character: str) -> str:
     return LETTERS[byte % 26].upper() if character.isupper() else LETTERS[byte % 26]
 
 
-_HUGE: Final = 1e300  # and so neither infinity nor what is no number
+_HUGE: Final = 1e300  # excludes infinities and NaN
 _MAKERS: Final[dict[type, Callable[[Any], Any]]] = {
     bool: lambda value: not value,
     int: lambda value: value + _step(value),
@@ -130,9 +128,9 @@ _flags_of: Final = vars(type)["__flags__"].__get__
 
 
 def wrong_with_comparison(left: Any, right: Any, owner_of: OwnerOf, is_of_tests: Test) -> str:
-    """What is wrong with comparing the two: an object, or a part of one, that is equal to anything.
+    """What is wrong with a comparison: an object, or a part of one, is equal to anything.
 
-    `is_of_tests` tells of an object that the tests made it to be so.
+    `is_of_tests` says of an object whether the tests themselves made it so.
     """
 
     def is_suspect(value: Any) -> bool:
@@ -145,7 +143,7 @@ def wrong_with_comparison(left: Any, right: Any, owner_of: OwnerOf, is_of_tests:
 
 
 def wrong_with_membership(member: Any, container: Any, owner_of: OwnerOf, is_of_tests: Test) -> str:
-    """What is wrong with asking whether the one is in the other."""
+    """What is wrong with a test of membership."""
     kind = type(container)
     if _has_own(kind, ("__contains__", "__iter__", "__getitem__"), owner_of) and _holds_anything(container):
         return f"an object of the class {_name_of(container)} contains whatever it is asked for"
@@ -155,7 +153,7 @@ def wrong_with_membership(member: Any, container: Any, owner_of: OwnerOf, is_of_
 
 
 def wrong_with_order(left: Any, right: Any, owner_of: OwnerOf) -> str:
-    """What is wrong with asking which of two comes first: an object that comes before and after the same."""
+    """What is wrong with a comparison of order: an object is both less and greater than the same value."""
     for suspect, other in ((left, right), (right, left)):
         if _has_own(type(suspect), ORDERS, owner_of) and _is_true(lt, suspect, other) and _is_true(gt, suspect, other):
             return f"an object of the class {_name_of(suspect)} is both less and more than the same"
@@ -163,14 +161,14 @@ def wrong_with_order(left: Any, right: Any, owner_of: OwnerOf) -> str:
 
 
 def wrong_with_class(value: Any, owner_of: OwnerOf) -> str:
-    """What is wrong with asking of which class a value is."""
+    """What is wrong with a test of a value's class."""
     if _has_own(type(value), ("__class__",), owner_of):
         return f"an object of the class {_name_of(value)} says that it is of another class"
     return ""
 
 
 def _has_own(kind: type, names: tuple[str, ...], owner_of: OwnerOf, owners: tuple[str, ...] = (UNTRUSTED,)) -> bool:
-    """Whether the class has a method of one of these names from one of these owners; from C code it has none."""
+    """Whether the class has a method of one of these names, written in Python by one of these owners."""
     if not _flags_of(kind) & HEAP_TYPE:
         return False
     for name in names:
@@ -195,7 +193,7 @@ def _name_of(value: Any) -> str:
 
 
 def _pairs_in(left: Any, right: Any, is_suspect: Test) -> list[Pair]:
-    """Objects to be looked at, each with what it is compared with: the two, or parts of them at the same place."""
+    """Suspicious objects, each with the value that it is compared with: the two, or parts of both in the same place."""
     found: list[Pair] = []
     waiting: list[Pair] = [(left, right)]
     visited = 0
@@ -230,19 +228,19 @@ def _items(sequence: Any) -> Iterator[Any]:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    """What an object keeps under its own names; nothing where it keeps that elsewhere."""
+    """The `__dict__` of an object; empty if it has none."""
     try:
         names = object.__getattribute__(value, "__dict__")
-    except Exception:  # noqa: BLE001  -- slots, or a property of that name
+    except Exception:  # noqa: BLE001  -- the class has slots, or a property of that name
         return {}
     return names if type(names) is dict else {}
 
 
 def _answers_anything(suspect: Any, other: Any) -> bool:
-    """Whether the object is equal to two different values, asked in any order about the other and about decoys.
+    """Whether the object is equal to two different values, compared in random order with the other and with decoys.
 
-    To one of them an honest one may be. One that is equal to what it met first met a decoy, and is not equal to the
-    other when the test itself compares them.
+    An honest object may be equal to one of them. One that adopts the first value that it meets has met a decoy, and is
+    not equal to the other when the test itself compares them.
     """
     asked = {(type(each), repr(each)): each for each in decoys_of(other)}
     ordered = sorted([*asked.values(), other], key=lambda _: urandom(8))
@@ -250,12 +248,12 @@ def _answers_anything(suspect: Any, other: Any) -> bool:
 
 
 def _holds_anything(container: Any) -> bool:
-    """Whether a container says that it holds an object that was made just now, and a word that nobody knows."""
+    """Whether a container claims to contain an object that was just made, and a random word."""
     return _is_true(contains, container, object()) and _is_true(contains, container, like("a word of nobody"))
 
 
 def _is_true(question: Callable[[Any, Any], Any], left: Any, right: Any) -> bool:
     try:
         return bool(question(left, right))
-    except Exception:  # noqa: BLE001  -- a class that answers only its own kind
+    except Exception:  # noqa: BLE001  -- the class compares only with its own kind
         return False

@@ -1,10 +1,10 @@
-"""Compiles the tests so that each says itself that it came to its end, in a way that nothing else can.
+"""Compiles the tests so that the code of each test confirms its own end, in a way that nothing else can.
 
-Into the body of each test function, and before each of its own `return`s, goes a call of `confirm` with the test's name
-and a token that only the supervisor's secret makes; before each `raise AssertionError` of its own, a call of `failed`;
-in the place of a comparison, a call of `same` and the like, which see through an object that is equal to everything.
+A call of `confirm`, with the test's name and a token that only the supervisor's secret makes, is inserted at the end of
+each test function and before each of its own `return`s; a call of `failed` before each of its own `raise
+AssertionError`; calls of `same` and the like replace comparisons, and see through an object that is equal to anything.
 These functions and the tokens are *constants* of the compiled code: no name leads to them, and reading the constants of
-code raises an audit event. Pytest has rewritten the assertions before, and every line number stays.
+code raises an audit event. pytest has rewritten the assertions before that, and every line number stays the same.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ ORDERING: Final = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
 
 
 def token_for(name: str, secret: bytes) -> str:
-    """The token of the test function of this name, `TestA::test_b`; the relay makes the same."""
+    """The token of the test function of this name, `TestA::test_b`; the supervisor computes the same."""
     return blake2b(name.encode(), key=secret, digest_size=16).hexdigest()
 
 
 def imported_modules(tree: ast.Module) -> tuple[str, ...]:
-    """The modules that the tests import by name, wherever they do."""
+    """The modules that the tests import, anywhere in them."""
     found: dict[str, None] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -58,21 +58,21 @@ def imported_modules(tree: ast.Module) -> tuple[str, ...]:
 
 
 def identifiers(tree: ast.Module) -> frozenset[str]:
-    """The names that the tests use, attributes and imported names included."""
+    """The names that the tests use, including attributes and imported names."""
     found = {getattr(node, "id", getattr(node, "attr", "")) for node in ast.walk(tree)}
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     return frozenset(found | {alias.name for node in imports for alias in node.names})
 
 
 def _receivers(tree: ast.Module) -> frozenset[str]:
-    """The names that the tests give to what they import, and `self`: where they look up what asserts for them."""
+    """The names that the tests give to imported modules and objects, and `self`: assertions are looked up in them."""
     imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
     names = {alias.asname or alias.name.partition(".")[0] for node in imports for alias in node.names}
     return frozenset(name for name in names | {"self"} if not name.startswith("@") and name != "solution")
 
 
 def patched_names(tree: ast.Module) -> frozenset[str]:
-    """The names that the tests may replace themselves: attributes that they assign, globals, and names in strings."""
+    """The names that the tests may replace: assigned attributes, globals, and names in strings and keywords."""
     found: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -89,27 +89,27 @@ def patched_names(tree: ast.Module) -> frozenset[str]:
 def compile_tests(tree: ast.Module, path: str, secret: bytes, calls: Mapping[str, Any]) -> tuple[CodeType, set[int]]:
     """The code of the tests, and the ids of all code in it that holds a token. Changes the tree.
 
-    `calls` are those of `calls.py`; `own` stands for any other in the tests' own bodies, and takes its name first.
+    `calls` come from `calls_for_tests`; in the tests' own bodies, `own` replaces the others and gets their name first.
     """
     from _pytest.assertion.rewrite import rewrite_asserts
 
     rewrite_asserts(tree, b"", path)
     unlike = urandom(16).hex()
-    marks = {name: f"{name}:{unlike}" for name in calls}  # constants until the code is made
+    marks = {name: f"{name}:{unlike}" for name in calls}  # constants in the tree, replaced once the code is compiled
     for function, name in list(_test_functions(tree.body)):
         if not _is_generator(function):
             _confirm_ends(function, name, token_for(name, secret), marks)
-            _tell_failures(function.body, marks["failed"])
-    _replace_looks(tree, _receivers(tree), marks)
+            _report_failures(function.body, marks["failed"])
+    _replace_comparisons(tree, _receivers(tree), marks)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SyntaxWarning)  # a constant is called
+        warnings.simplefilter("ignore", SyntaxWarning)  # of calling a constant
         code = compile(tree, path, "exec", dont_inherit=True, optimize=0)
     holding: set[int] = set()
     return _filled(code, {marks[name]: call for name, call in calls.items()}, calls["confirm"], holding), holding
 
 
 def _test_functions(body: Iterable[ast.AST], prefix: str = "") -> Iterator[tuple[Function, str]]:
-    """Each test function of the module and of its classes with its name, those in `if` and `try` blocks included."""
+    """Each test function of the module and of its classes with its name, also those in `if` and `try` blocks."""
     for node in body:
         if isinstance(node, FUNCTIONS):
             if node.name.startswith("test"):
@@ -121,7 +121,7 @@ def _test_functions(body: Iterable[ast.AST], prefix: str = "") -> Iterator[tuple
 
 
 def _own_nodes(function: ast.AST) -> list[ast.AST]:
-    """The nodes of a function, without those of the functions and classes in it."""
+    """The nodes of a function, without those of nested functions and classes."""
     found: list[ast.AST] = []
     waiting = [function]
     for node in waiting:
@@ -140,7 +140,7 @@ def _call(mark: str, *arguments: ast.expr) -> ast.Call:
 
 
 def _placed(node: Node, place: ast.AST) -> Node:
-    """The node, with the line of another for all in it that has none."""
+    """The node, after every part without a line number got that of another node."""
     for each in ast.walk(node):
         if isinstance(each, (ast.expr, ast.stmt)) and not hasattr(each, "lineno"):
             ast.copy_location(each, place)
@@ -154,20 +154,20 @@ def _confirm_ends(function: Function, name: str, token: str, marks: Mapping[str,
     for node in _own_nodes(function):
         if isinstance(node, ast.Return):
             value = node.value or ast.Constant(None)
-            both = ast.Tuple([value, confirming()], ast.Load())  # the value first, as it would be
+            both = ast.Tuple([value, confirming()], ast.Load())  # the value is evaluated first, as before
             node.value = _placed(ast.Subscript(both, ast.Constant(0), ast.Load()), node)
     last = function.body[-1]
     function.body.append(_placed(ast.Expr(confirming()), last))
 
 
-def _tell_failures(body: list[ast.stmt], mark: str) -> None:
-    """Put the call before each `raise AssertionError(...)` that nothing in the test itself expects."""
+def _report_failures(body: list[ast.stmt], mark: str) -> None:
+    """Insert the call before each `raise AssertionError(...)` that the test itself does not expect."""
     for index, node in reversed(list(enumerate(body))):
         if _raises_assertion(node):
             body.insert(index, _placed(ast.Expr(_call(mark)), node))
         elif not isinstance(node, SCOPES):
             for inner in _inner_bodies(node):
-                _tell_failures(inner, mark)
+                _report_failures(inner, mark)
 
 
 def _raises_assertion(node: ast.stmt) -> bool:
@@ -176,7 +176,7 @@ def _raises_assertion(node: ast.stmt) -> bool:
 
 
 def _inner_bodies(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The blocks of a statement, but those in which the test itself expects or takes an exception."""
+    """The blocks of a statement, except those in which the test itself expects or catches an exception."""
     expects = isinstance(node, (ast.With, ast.AsyncWith)) and any(_is_expecting(item) for item in node.items)
     takes = bool(getattr(node, "handlers", ()))
     if not expects and not takes:
@@ -195,8 +195,8 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _replace_looks(tree: ast.Module, receivers: frozenset[str], marks: Mapping[str, str]) -> None:
-    """Put calls where operands are compared, and where something is looked up in what an assertion rests on."""
+def _replace_comparisons(tree: ast.Module, receivers: frozenset[str], marks: Mapping[str, str]) -> None:
+    """Replace comparisons by calls, and attribute lookups in objects that assertions rely on."""
     own = {id(node) for function, _ in _test_functions(tree.body) for node in _own_nodes(function)}
 
     def called(node: ast.expr, kind: str, *operands: ast.expr) -> ast.Call:
@@ -208,7 +208,7 @@ def _replace_looks(tree: ast.Module, receivers: frozenset[str], marks: Mapping[s
         if not isinstance(node, ast.AST):
             return node
         _replace_in(node, replaced)
-        if isinstance(node, ast.Compare) and not _is_left_alone(node):
+        if isinstance(node, ast.Compare) and not _is_unchanged(node):
             kind, *order = _comparison(node)
             return called(node, kind, *order, node.left, node.comparators[0])
         if isinstance(node, ast.Call):
@@ -229,7 +229,7 @@ def _replace_in(tree: ast.AST, replaced: Callable[[Any], Any]) -> None:
 
 
 def _replace_arguments(node: ast.Call, called: Callable[..., ast.Call]) -> None:
-    """Put calls round the arguments of what asserts and of `isinstance`."""
+    """Wrap the first arguments of `assert...` methods and of `isinstance` in calls."""
     name = _last_name(node.func)
     if len(node.args) < 2 or any(isinstance(each, ast.Starred) for each in node.args[:2]):  # noqa: PLR2004  -- a pair
         return
@@ -240,21 +240,21 @@ def _replace_arguments(node: ast.Call, called: Callable[..., ast.Call]) -> None:
         node.args[0] = called(node, "plain", node.args[0])
 
 
-def _is_left_alone(node: ast.Compare) -> bool:
-    """Whether it is a chain, asks for identity, or is one of those that pytest's explanations make."""
+def _is_unchanged(node: ast.Compare) -> bool:
+    """Whether a comparison is a chain, one of identity, or part of pytest's explanations."""
     right = node.comparators[0]
     is_explaining = isinstance(right, ast.Call) and _last_name(right.func) == "locals"
     return len(node.ops) > 1 or is_explaining or isinstance(node.ops[0], (ast.Is, ast.IsNot))
 
 
 def _comparison(node: ast.Compare) -> tuple[Any, ...]:
-    """The name of the call for a comparison, and which order it asks for, where it does."""
+    """The name of the call that replaces a comparison, and the kind of order if it is one."""
     kind = type(node.ops[0])
     return (COMPARING[kind],) if kind in COMPARING else ("ordered", ast.Constant(ORDERING[kind]))
 
 
 def _filled(code: CodeType, values: Mapping[str, Any], confirm: Callable[..., None], holding: set[int]) -> CodeType:
-    """The code with what the marks stand for as its constants."""
+    """The code with the marks among its constants replaced by their values."""
     inner = type(code)
     constants = tuple(
         _filled(each, values, confirm, holding)
@@ -270,38 +270,38 @@ def _filled(code: CodeType, values: Mapping[str, Any], confirm: Callable[..., No
     return made
 
 
-# What the tests' code calls by its constants: confirmations, and looks at what is compared. All are sealed.
+# --- the functions that the tests' code calls; all are sealed ---------------------------------------------------------
 
 
 def calls_for_tests(
     send: Callable[..., None], tamper: Tamper, look: Callable[[], list[str]], **rest: Any
 ) -> dict[str, Any]:
-    """The functions that `rewriting.compile_tests` puts into the code.
+    """The functions that `compile_tests` puts into the code.
 
-    `look` tells what is not as it was of what assertions rest on. `rest` are `owner_of`, which tells whose a function
-    is, `is_of_tests`, which tells of an object that the tests made it to be equal to more than itself, `is_judged`,
-    which tells whether this is the process that is judged and not a fork of it, and `end`, which ends it.
+    `look` lists changes to what assertions rely on. `rest` are `owner_of`, which finds the owner of a function;
+    `is_of_tests`, whether the tests made an object that is equal to more than itself; `is_judged`, whether this is the
+    candidate's process and not a fork of it; and `end`, which ends the process.
     """
     owner_of, is_of_tests = rest["owner_of"], rest["is_of_tests"]
 
-    def told(wrong: str) -> None:
+    def report(wrong: str) -> None:
         if wrong:
             tamper(wrong)
 
     def looked() -> None:
-        told("; ".join(look()))
+        report("; ".join(look()))
 
     def compared(left: Any, right: Any) -> None:
-        told(wrong_with_comparison(left, right, owner_of, is_of_tests))
+        report(wrong_with_comparison(left, right, owner_of, is_of_tests))
 
     def contained(member: Any, container: Any) -> None:
-        told(wrong_with_membership(member, container, owner_of, is_of_tests))
+        report(wrong_with_membership(member, container, owner_of, is_of_tests))
 
     def arranged(left: Any, right: Any) -> None:
-        told(wrong_with_order(left, right, owner_of))
+        report(wrong_with_order(left, right, owner_of))
 
     def classed(value: Any) -> None:
-        told(wrong_with_class(value, owner_of))
+        report(wrong_with_class(value, owner_of))
 
     calls: dict[str, Any] = {
         "confirm": sealed(confirm, send=send, looked=looked),
@@ -319,20 +319,20 @@ def calls_for_tests(
 
 
 def confirm(name: str, token: str, *, send: Callable[..., None], looked: Callable[[], None]) -> None:
-    """Say that a test came to its end, with what its assertions rest on as it was."""
+    """Confirm the end of a test, after a look for changes to what its assertions rely on."""
     looked()
     send("confirmed", "name", name, "token", token)
 
 
 def failed(*, send: Callable[..., None]) -> None:
-    """Say that an assertion of a test failed, whatever becomes of the exception."""
+    """Report that an assertion of a test failed, whatever happens to the exception."""
     send("assertion_failed")
 
 
 def own(
     kind: str, *operands: Any, calls: Mapping[str, Any], is_judged: Callable[[], bool], end: Callable[[], None]
 ) -> Any:
-    """Compare in a test's own body: in the process that is judged, and not in one that tries answers out."""
+    """Compare in a test's own body, but end a forked process: it might try out answers."""
     __tracebackhide__ = True
     if not is_judged():
         end()
@@ -372,28 +372,28 @@ def without(member: Any, container: Any, *, contained: Callable[[Any, Any], None
 def ordered(
     order: str, left: Any, right: Any, *, arranged: Callable[[Any, Any], None], orders: Mapping[str, Any]
 ) -> Any:
-    """`left < right`, or by another name of an order."""
+    """`left < right`, or another order."""
     __tracebackhide__ = True
     arranged(left, right)
     return orders[order](left, right)
 
 
 def pair(left: Any, right: Any, *, compared: Callable[[Any, Any], None]) -> tuple[Any, Any]:
-    """The first two arguments of an `assert...` method."""
+    """The first two arguments of an `assert...` method, after a look at them."""
     __tracebackhide__ = True
     compared(left, right)
     return left, right
 
 
 def sound(value: Any, *, looked: Callable[[], None]) -> Any:
-    """A module or a test, in which something is about to be looked up."""
+    """A module or a test, after a look for changes; a name is about to be looked up in it."""
     __tracebackhide__ = True
     looked()
     return value
 
 
 def plain(value: Any, *, classed: Callable[[Any], None]) -> Any:
-    """The first argument of `isinstance`."""
+    """The first argument of `isinstance`, after a look at its class."""
     __tracebackhide__ = True
     classed(value)
     return value

@@ -1,4 +1,8 @@
-"""What stands in the place of the tests' module and of `pytest.approx`, and before doors of the interpreter: sealed."""
+"""Protects what the tests rely on: the contents of libraries, the tests' module, `pytest.approx`, and a few builtins.
+
+`note_libraries` and `note_asserting` remember what modules and classes consist of, and find later changes. The other
+functions replace objects by sealed ones, which the solution can call but not look into.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +29,11 @@ if TYPE_CHECKING:
 
     Tamper: TypeAlias = Callable[[str], None]
 
-# What the libraries that judge are made of, noted before the solution is imported, and what is not as it was.
-
 GUARDED: Final = frozenset(
     ("builtins", "pytest", "_pytest", "pluggy", "unittest", "importlib", "_frozen_importlib", "ast", "io", "os")
 ) | {"_frozen_importlib_external", "pathlib", "posix", "functools", "contextlib", "_signal", "_imp"}
-ASSERTING: Final = ("approx", "raises", "warns", "fail")  # of pytest's
-# They replace functions of theirs themselves, or are made to be told others.
+ASSERTING: Final = ("approx", "raises", "warns", "fail")  # functions of pytest
+# These modules replace functions of their own, or exist to be configured.
 CHANGING: Final = frozenset(("asyncio", "logging", "multiprocessing", "sys", "threading", "warnings"))
 DESCRIPTORS: Final = (property, classmethod, staticmethod)
 TESTING: Final = ("numpy.testing", "pandas.testing", "pandas._testing")
@@ -39,20 +41,20 @@ MAX_TOLD: Final = 5
 
 
 def note_libraries(plugins: Any, imported: Collection[str], patched: Collection[str]) -> Differences:
-    """Note pytest, unittest, importlib, builtins and the like, and the modules that the tests have `imported`.
+    """Remember pytest, unittest, importlib, builtins and the like, and the modules that the tests have `imported`.
 
-    In the latter, what the tests may replace themselves is left out: `patched`, by name.
+    In the latter, the names in `patched` are left out: the tests may replace them. The returned function lists changes.
     """
     guarded = [name for name in sys.modules if name.partition(".")[0] in GUARDED]
-    tested = [name for name in _asked_of(imported) if name not in guarded]
+    tested = [name for name in _called_modules(imported) if name not in guarded]
     modules = {name: sys.modules[name] for name in (*guarded, *tested)}
     known_plugins = set(plugins.get_plugins())
     holders: list[Holder] = []
     seen: set[int] = set()
     for name in guarded:
-        _take(name, vars(modules[name]), GUARDED, (holders, seen, ()))
+        _remember(name, vars(modules[name]), GUARDED, (holders, seen, ()))
     for name in tested:
-        _take(name, vars(modules[name]), (name.partition(".")[0],), (holders, seen, patched))
+        _remember(name, vars(modules[name]), (name.partition(".")[0],), (holders, seen, patched))
 
     def differences() -> list[str]:
         found = [
@@ -69,9 +71,9 @@ def note_libraries(plugins: Any, imported: Collection[str], patched: Collection[
 
 
 def note_asserting(tests: Names, imported: Collection[str], patched: Collection[str]) -> Differences:
-    """Note the few things that an assertion rests on, so that they can be held against what is there while it is made.
+    """Remember the few objects that an assertion relies on; the returned function lists changes, even during a test.
 
-    `imported` are modules that the tests import; what they may replace themselves, `patched`, is left out.
+    `imported` are modules that the tests import; the names in `patched`, which the tests may replace, are left out.
     """
     import builtins
     import unittest.case
@@ -84,7 +86,7 @@ def note_asserting(tests: Names, imported: Collection[str], patched: Collection[
     holders.append(_held("unittest.TestCase", cases, _callables(cases)))
     pytest = sys.modules["pytest"]
     asserting = {"pytest", "_pytest.assertion.rewrite", *(getattr(pytest, name).__module__ for name in ASSERTING)}
-    for name in dict.fromkeys((*asserting, *_asked_of(imported))):
+    for name in dict.fromkeys((*asserting, *_called_modules(imported))):
         now = vars(sys.modules[name])
         left_out = () if name in asserting else patched
         holders.append(_held(name, now, [each for each in _callables(now) if each not in left_out]))
@@ -99,7 +101,7 @@ def note_asserting(tests: Names, imported: Collection[str], patched: Collection[
 
 
 def changes(holders: Iterable[Holder]) -> list[str]:
-    """A sentence for each name that stands for something else by now, or that a class did not have."""
+    """A sentence for each name that now has another object, and for each that was added to a class."""
     found = []
     for holder, now, names, parts, known, stays in holders:
         if not all(map(is_, map(now.get, names), parts)):
@@ -111,13 +113,13 @@ def changes(holders: Iterable[Holder]) -> list[str]:
 
 
 def _held(holder: str, now: Names, names: Iterable[str]) -> Holder:
-    """These names, each of which is to stay."""
+    """A holder with these names, all of which must keep their objects."""
     kept = tuple(names)
     return holder, now, kept, tuple(now[name] for name in kept), _known(now), lambda _name, _part: True
 
 
 def _held_whole(holder: str, now: Names, left_out: Collection[str]) -> Holder:
-    """All names, of which functions, classes and the like are to stay: to pick those out ahead takes longer."""
+    """A holder with all names; functions, classes and the like must stay. Selecting them ahead would take longer."""
     return holder, now, tuple(now), tuple(now.values()), _known(now), lambda name, part: _is_kept(name, part, left_out)
 
 
@@ -129,8 +131,8 @@ def _is_kept(name: str, part: Any, left_out: Collection[str]) -> bool:
     return name not in left_out and (callable(part) or isinstance(part, DESCRIPTORS))
 
 
-def _asked_of(imported: Collection[str]) -> list[str]:
-    """The modules of which tests call functions, and those in which numpy and pandas keep what their tests call."""
+def _called_modules(imported: Collection[str]) -> list[str]:
+    """The modules whose functions tests call, and those in which numpy and pandas keep their testing functions."""
     asked = [name for name in imported if name in sys.modules and name.partition(".")[0] not in CHANGING]
     return list(dict.fromkeys((*asked, *(name for name in sys.modules if name.startswith(TESTING)))))
 
@@ -139,20 +141,20 @@ def _callables(names: Names) -> list[str]:
     return [name for name, part in names.items() if _is_kept(name, part, ())]
 
 
-def _take(
-    holder: str, names: Names, tops: Collection[str], noted: tuple[list[Holder], set[int], Collection[str]]
+def _remember(
+    holder: str, names: Names, tops: Collection[str], remembered: tuple[list[Holder], set[int], Collection[str]]
 ) -> None:
-    """Note a module's or class's names, and each class of the same libraries that they lead to once: many share it."""
-    holders, seen, left_out = noted
+    """Remember the names of a module or class, and once each class of the same libraries among them."""
+    holders, seen, left_out = remembered
     holders.append(_held_whole(holder, names, left_out))
     classes = [(name, part) for name, part in names.items() if isinstance(part, type) and name not in left_out]
     for name, part in classes:
         if id(part) not in seen and part.__module__.partition(".")[0] in tops:
             seen.add(id(part))
-            _take(f"{holder}.{name}", vars(part), tops, noted)
+            _remember(f"{holder}.{name}", vars(part), tops, remembered)
 
 
-# Functions that stay shut though untrusted code in the same process gets hold of them.
+# --- sealed functions -------------------------------------------------------------------------------------------------
 
 _BUILTINS: Final = globals()["__builtins__"]
 SEALED: Final[set[FunctionType]] = set()
@@ -161,9 +163,9 @@ SEALED: Final[set[FunctionType]] = set()
 def sealed(function: Callable[..., Any], **values: Any) -> Any:
     """A copy of the function with its keyword-only parameters bound.
 
-    What it needs stands in its keyword-only defaults and nowhere else: reading those, or its code, raises an audit
-    event, while a closure's cells and a function's globals can be read by anybody. So its globals are empty, and it
-    uses no name but its parameters and the builtins.
+    What it needs is in its keyword-only defaults and nowhere else: reading those, or its code, raises an audit event,
+    while anybody can read a closure's cells and a function's globals. So its globals are empty, and it uses no names
+    but its parameters and the builtins.
     """
     copy = FunctionType(function.__code__, {"__builtins__": _BUILTINS}, function.__name__)
     copy.__kwdefaults__ = values
@@ -174,14 +176,14 @@ def sealed(function: Callable[..., Any], **values: Any) -> Any:
 MADE_ONCE: Final = frozenset(("_signal", "_imp"))
 
 
-# --- in the place of the tests' module --------------------------------------------------------------------------------
+# --- the substitute for the tests' module -----------------------------------------------------------------------------
 
 
-def stand_in(names: dict[str, Any], asker: Callable[[int], str], tamper: Tamper) -> ModuleType:
-    """A module for `sys.modules` that gives the tests' names to anyone but the solution.
+def substitute_module(names: dict[str, Any], asker: Callable[[int], str], tamper: Tamper) -> ModuleType:
+    """A module for `sys.modules` that gives the tests' names to all code but the solution's.
 
-    A solution gets functions and classes that are no tests (pickle looks them up for it); anything else, such as what
-    the tests expect, is not its to read.
+    The solution gets functions and classes that are not tests, since pickle looks them up for it. It must not read
+    anything else, such as expected values.
     """
     values = {"names": names, "asker": asker, "tamper": tamper}
     kind = type(
@@ -200,7 +202,7 @@ def stand_in(names: dict[str, Any], asker: Callable[[int], str], tamper: Tamper)
     return module
 
 
-def read_name(  # noqa: PLR0913  -- all that it uses: see `sealing`
+def read_name(  # noqa: PLR0913  -- a sealed function has no other names: see `sealed`
     module: ModuleType,
     name: str,
     *,
@@ -247,11 +249,11 @@ def delete_name(
     del names[name]
 
 
-# --- what tests approximate by ----------------------------------------------------------------------------------------
+# --- pytest.approx ----------------------------------------------------------------------------------------------------
 
 
 def mark_approximations(pytest: Any, asker: Callable[[int], str]) -> Callable[[Any], bool]:
-    """Have `pytest.approx` mark what it makes for others than the solution; what tells by the mark is returned."""
+    """Have `pytest.approx` mark what it makes for other code than the solution; a function that sees the mark."""
     mark = object()
     marking = sealed(approx, original=pytest.approx, asker=asker, mark=mark)
     marking.__module__ = pytest.approx.__module__
@@ -271,11 +273,11 @@ def approx(*args: Any, original: Callable[..., Any], asker: Callable[[int], str]
     return made
 
 
-# --- doors of the interpreter -----------------------------------------------------------------------------------------
+# --- signals and built-in modules -------------------------------------------------------------------------------------
 
 
 def guard_doors(tamper: Tamper) -> None:
-    """Give no frame to a signal's handler, and no second `_signal` to anyone, which would have no such guard."""
+    """Pass no frame to signal handlers, and refuse a second `_signal` module, which would be without this guard."""
     wrapped = {"partial": partial, "frameless": _without_frame}
     signals = vars(sys.modules["_signal"])
     known = (signal.default_int_handler, int)
@@ -313,5 +315,5 @@ def create_builtin(spec: Any, *, original: Any, tamper: Tamper, spec_type: Any, 
 
 
 def leave_main() -> None:
-    """Put an empty module in the place of the program that runs, so that `import __main__` leads nowhere."""
+    """Replace the running program by an empty module, so that `import __main__` leads nowhere."""
     sys.modules["__main__"] = ModuleType("__main__")

@@ -1,4 +1,4 @@
-"""What is told of a test and of an exception, as names and values in turn."""
+"""Describes a test's result and an exception for the report, as names and values in turn."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any, Final, TypeAlias
 
-    Told: TypeAlias = tuple[str, ...]
-    Describe: TypeAlias = Callable[[BaseException], Told]
+    Fields: TypeAlias = tuple[str, ...]
+    Describe: TypeAlias = Callable[[BaseException], Fields]
     Result: TypeAlias = dict[str, Any]
 
 MAX_TEXT_CHARS: Final = 8_000
@@ -21,27 +21,27 @@ _format_only: Final = traceback.format_exception_only
 
 
 def describer(sources: Mapping[str, list[str]]) -> Describe:
-    """What tells an exception: its type, its message, its lines in the given files, variables, the module it misses."""
+    """A function that describes an exception: type, missing module, variables, message, lines of the given files."""
 
-    def describe(error: BaseException) -> Told:
+    def describe(error: BaseException) -> Fields:
         """Never raises, whatever the exception's own methods do."""
         name = type(error).__name__
         missing = _text(lambda: error.name or "", "") if isinstance(error, ModuleNotFoundError) else ""
         message = _text(lambda: _message(error), name)
         variables = _text(lambda: variables_of(error), "")
-        told = ("type", name, "missing", missing, "variables", variables)
-        return (*told, "message", message, "traceback", _traceback(error, sources))
+        details = ("type", name, "missing", missing, "variables", variables)
+        return (*details, "message", message, "traceback", _traceback(error, sources))
 
     return describe
 
 
 def new_result() -> Result:
-    """What is known of a test before its first phase."""
-    return {"outcome": "passed", "seconds": 0.0, "told": (), "phases": set()}
+    """The result of a test before its first phase."""
+    return {"outcome": "passed", "seconds": 0.0, "details": (), "phases": set()}
 
 
 def add_phase(result: Result, report: Any, error: BaseException | None, describe: Describe) -> None:
-    """Take pytest's report of one phase, and the exception that was raised in it."""
+    """Add pytest's report of one phase, and the exception that was raised in it."""
     result["phases"].add(report.when)
     result["seconds"] += report.duration
     expected_failure = hasattr(report, "wasxfail")
@@ -52,20 +52,20 @@ def add_phase(result: Result, report: Any, error: BaseException | None, describe
         fail(result, outcome, describe(error) if error else ("message", str(report.longrepr)))
 
 
-def fail(result: Result, outcome: str, told: Told) -> None:
-    """Keep the first thing that went wrong."""
+def fail(result: Result, outcome: str, details: Fields) -> None:
+    """Record a failure, unless an earlier one is recorded."""
     if result["outcome"] in ("passed", "skipped"):
-        result |= {"outcome": outcome, "told": told}
+        result |= {"outcome": outcome, "details": details}
 
 
-def fields(result: Result) -> Told:
-    """As the channel takes it."""
+def fields(result: Result) -> Fields:
+    """The result as fields of a record."""
     outcome = result["outcome"] if {"setup", "teardown"} <= result["phases"] else "missing"
-    return ("outcome", outcome, "seconds", f"{result['seconds']:.4g}", *result["told"])
+    return ("outcome", outcome, "seconds", f"{result['seconds']:.4g}", *result["details"])
 
 
 def files_of(error: BaseException | None) -> Iterator[str]:
-    """The files of the frames that it passed through, and those of a unittest.SkipTest that pytest made it of."""
+    """The files in an exception's traceback, and in that of the unittest.SkipTest that pytest replaced by it."""
     while error is not None:
         step = error.__traceback__
         while step is not None:
@@ -85,8 +85,8 @@ def _traceback(error: BaseException, sources: Mapping[str, list[str]]) -> str:
             code = source[step.tb_lineno - 1].strip() if 0 < step.tb_lineno <= len(source) else ""
             lines.append(f"{name}:{step.tb_lineno}: {code}")
         step = step.tb_next
-    shown = lines if len(lines) <= MAX_FRAMES else [*lines[:4], "...", *lines[4 - MAX_FRAMES :]]
-    return "\n".join(shown)[:MAX_TEXT_CHARS]
+    lines_shown = lines if len(lines) <= MAX_FRAMES else [*lines[:4], "...", *lines[4 - MAX_FRAMES :]]
+    return "\n".join(lines_shown)[:MAX_TEXT_CHARS]
 
 
 def _message(error: BaseException) -> str:
@@ -102,5 +102,5 @@ def _message(error: BaseException) -> str:
 def _text(make: Callable[[], str], fallback: str) -> str:
     try:
         return str(make())[:MAX_TEXT_CHARS]
-    except BaseException:  # noqa: BLE001  -- an exception whose own text raises
+    except BaseException:  # noqa: BLE001  -- the exception's `__str__` raised
         return fallback

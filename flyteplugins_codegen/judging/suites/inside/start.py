@@ -1,16 +1,19 @@
-"""Runs a solution's tests inside the sandbox and tells the judge outside, one record per test, what became of each.
+"""Runs a solution's tests inside the sandbox and reports to the judge outside, one record for each test.
 
-Standard library and pytest only; copied to /app with the parts of the folder `suite_runner`, all in one file
-(`suite_program.py`), and started as `python /app/runner.py` with a nonce on stdin's first line and the text of the
-tests after it. Two processes, so that what is told never rests on the judged process alone:
+Standard library and pytest only. It is copied to /app as `runner.py`, with the other modules of this folder in one
+archive, and started as `python /app/runner.py` with a nonce on the first line of stdin and the text of the tests after
+it. There are two processes, so that a report never rests on the candidate's process alone:
 
-- The **parent** (`relay.py`) imports nothing of the solution's. It forks first and reads stdin then, so that the judged
-  process never held the nonce; it relays what the child reports, each line marked with the nonce, keeps the child's
-  stdout and stderr apart from its own, and adds how the child really ended.
-- The **child** (`judged.py` and the rest) imports pytest, and is then handed the tests by the parent. Neither they nor
+- The **parent** (`supervisor.py`) imports nothing of the solution. It forks first and reads stdin after that, so that
+the
+  candidate's process never held the nonce. It forwards the child's reports, each line marked with the nonce, keeps the
+  child's stdout and stderr apart from its own, and adds how the child really ended.
+- The **child** (`candidate.py` and the rest) imports pytest, and is then given the tests by the parent. Neither they
+nor
   its program are in `sys.modules` when the solution is imported.
 
-`suite_runner/__init__.py` says what holds against a solution that wants to be taken for right, and what does not.
+The docstring of this folder says what holds against a solution that wants to pass without being right, and what does
+not.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import builtins
 import os
 import sys
 
-# Before any function is made: what the solution does to the builtins does not reach functions with a copy of them.
+# Before any function is defined: functions with a copy of the builtins do not see what the solution does to them.
 globals()["__builtins__"] = dict(vars(builtins))
 
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
@@ -31,39 +34,39 @@ if TYPE_CHECKING:
     Send: TypeAlias = Callable[..., None]  # a kind, then names and values in turn
 
 APP = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  -- pathlib would cost each start 5 ms
-FULL_NAME = "flyteplugins_codegen.judging.suites.inside"  # by which the parts import each other
-# In the order in which they import each other.
-PARTS = ("supervisor", "integrity", "variables", "reporting", "audit", "equality", "instrument", "judged")
+FULL_NAME = "flyteplugins_codegen.judging.suites.inside"  # the name by which the modules import each other
+# Each module comes after those that it imports.
+PARTS = ("supervisor", "integrity", "variables", "reporting", "audit", "equality", "instrument", "candidate")
 ARCHIVE = "runner.parts"
 FILE_NAME = "<suite_runner>/{}.py"
 SET_DUMPABLE = 4  # prctl(2)
-CHANNEL, READY = 200, 201  # beyond what the judged process closes
+CHANNEL, READY = 200, 201  # above the descriptors that the candidate's process closes
 BROKEN = 71
 
 
 def main() -> None:
-    """Fork the judged process, then supervise it."""
+    """Fork the candidate's process, then supervise it."""
     import _socket
 
     _hide_memory()
-    ours, theirs = _socket.socketpair()  # no pipe: what is in one can be read back through /proc/self/fd
+    ours, theirs = _socket.socketpair()  # not a pipe: its content can be read back through /proc/self/fd
     ours.shutdown(_socket.SHUT_WR)
     theirs.shutdown(_socket.SHUT_RD)
     reports, channel = ours.detach(), theirs.detach()
     output, go = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        _become_judged(channel, output[1], go[0])
+        _become_candidate(channel, output[1], go[0])
     for end in (channel, output[1], go[0]):
         os.close(end)
     supervisor = load({"supervisor": _read_parts()["supervisor"]})
     supervisor["supervise"](child, reports, output[0], go[1])
-    os._exit(0)  # everything is told, and taking the interpreter down in order would take 4 ms
+    os._exit(0)  # the report is complete, and an ordinary exit would take 4 ms
 
 
 def _hide_memory() -> None:
-    """Make /proc/<pid>/mem, fd and environ unreadable, for both processes: any job of theirs runs as the same user."""
-    import _ctypes  # the bare functions, so that no `ctypes` is there for the solution
+    """Make /proc/<pid>/mem, fd and environ unreadable for other processes of the same user; the child inherits it."""
+    import _ctypes  # its bare functions, so that the solution finds no imported `ctypes`
 
     itself: Any = None
     _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(itself, 0), "prctl"), (SET_DUMPABLE, 0, 0, 0, 0))
@@ -71,7 +74,7 @@ def _hide_memory() -> None:
 
 
 def _read_parts() -> dict[str, CodeType]:
-    """The program of the parent, `supervisor`, and those of the child."""
+    """The code of all modules: `supervisor` for the parent, the others for the child."""
     import marshal
     from importlib import _bootstrap_external
 
@@ -88,8 +91,8 @@ def _read_parts() -> dict[str, CodeType]:
 # --- the child --------------------------------------------------------------------------------------------------------
 
 
-def _become_judged(channel: int, output: int, ready: int) -> NoReturn:
-    """Leave the parent's descriptors, run the tests, and end without any handler of the solution's."""
+def _become_candidate(channel: int, output: int, ready: int) -> NoReturn:
+    """Close the parent's descriptors, run the tests, and end without running exit handlers of the solution."""
     import fcntl
 
     os.setsid()
@@ -103,7 +106,7 @@ def _become_judged(channel: int, output: int, ready: int) -> NoReturn:
     send = open_channel(channel)
     try:
         status = _run_tests(send, ready)
-    except BaseException as error:  # noqa: BLE001  -- whatever it is, the parent must hear of it
+    except BaseException as error:  # noqa: BLE001  -- the parent must learn of any failure
         send("broken", "message", f"{type(error).__name__}: {error}")
         status = BROKEN
     os._exit(status)
@@ -112,8 +115,8 @@ def _become_judged(channel: int, output: int, ready: int) -> NoReturn:
 def open_channel(descriptor: int) -> Send:
     """The function that reports a record: a kind, then names and values in turn.
 
-    The key goes to the parent first, while nothing but this file and the standard library has run; after that only
-    the C object of the hash holds it.
+    The key is sent to the parent first, while only this file and the standard library have run. After that, only the C
+    object of the hash holds it.
     """
     from _blake2 import blake2b
     from _thread import RLock
@@ -123,13 +126,13 @@ def open_channel(descriptor: int) -> Send:
     os.write(descriptor, key.hex().encode() + b"\n")
     os.register_at_fork(after_in_child=_closing(descriptor))
     channel = (descriptor, os.write, blake2b(key=key, digest_size=16), count(), RLock())
-    # Not a closure: reading these raises an audit event, reading a closure's cells does not.
+    # Not a closure: reading these defaults raises an audit event, reading a closure's cells does not.
     _send.__kwdefaults__ = {"channel": channel, "process": (os.getpid(), os.getpid, os._exit)}
     return _send
 
 
 def _send(*fields: str, channel: tuple[Any, ...], process: tuple[Any, ...]) -> None:
-    """Write a sealed and numbered line. A forked process that comes here is ended: it is not the one that is judged."""
+    """Write a sealed and numbered line. In a forked process, end that process instead."""
     judged, getpid, end = process
     if getpid() != judged:
         end(BROKEN)
@@ -150,7 +153,7 @@ def _closing(descriptor: int) -> Callable[[], None]:
 
 
 def _run_tests(send: Send, ready: int) -> int:
-    """Import pytest and the program, then take the tests from the parent and run them; the status to end with."""
+    """Import pytest and the program, then read the tests from the parent and run them; the exit status."""
     import marshal
 
     for variable in ("PYTEST_ADDOPTS", "PYTEST_PLUGINS"):
@@ -170,7 +173,7 @@ def _run_tests(send: Send, ready: int) -> int:
 
 
 def import_pytest() -> Any:
-    """Import it and keep the garbage collector off it: pytest collects five times as it ends, 25 ms in all."""
+    """Import pytest, and exclude it from garbage collection: pytest collects five times at its end, 25 ms in all."""
     import gc
 
     gc.disable()
@@ -182,7 +185,7 @@ def import_pytest() -> Any:
 
 
 def load(parts: Mapping[str, CodeType]) -> dict[str, Any]:
-    """The names of the last part, made out of code; no module of them stays in sys.modules."""
+    """Execute the modules' code; the names of the last one. None of the modules stays in sys.modules."""
     from types import ModuleType
 
     names: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The parent of the judged process: it relays what the child tells and adds how the child really ended."""
+"""The parent of the candidate's process: it forwards the child's reports and adds how the child really ended."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ if TYPE_CHECKING:
 LONG_TEXTS = ("message", "traceback", "variables")
 MAX_TEXT_CHARS = 8_000
 MAX_RELAYED_CHARS = 600_000
-MAX_LINE_BYTES = 10 * (len(LONG_TEXTS) * MAX_TEXT_CHARS + 4_000)  # a character is escaped by at most 10 bytes
+MAX_LINE_BYTES = 10 * (len(LONG_TEXTS) * MAX_TEXT_CHARS + 4_000)  # at most 10 bytes for an escaped character
 MAX_FORGED = 3
 MAX_KEPT_OUTPUT_BYTES = 16_384
 PATIENCE_S = 0.1
 
 
 def supervise(child: int, reports: int, output: int, go: int) -> None:
-    """Hand the child the tests, relay what it tells until it has ended, then tell how it ended."""
+    """Give the tests to the child, forward its reports until it has ended, then report how it ended."""
     import signal
     from contextlib import suppress
 
-    nonce, tests = _given()
+    nonce, tests = _read_stdin()
     secret = os.urandom(32)
-    relay, kept = Relay(nonce, secret), bytearray()
-    given = marshal.dumps([tests, secret])
-    relay.tell({"kind": "begun"})  # before the solution can be there: what fails from here on is not the environment
+    supervisor, kept_output = Supervisor(nonce, secret), bytearray()
+    handed_over = marshal.dumps([tests, secret])
+    supervisor.write({"kind": "begun"})  # before the solution is imported: a later failure is not the environment's
     with suppress(BrokenPipeError), open(go, "wb") as file:
-        file.write(given)
-    status = _pump(child, {reports: relay.feed, output: kept.extend}, kept)
+        file.write(handed_over)
+    status = _pump(child, {reports: supervisor.feed, output: kept_output.extend}, kept_output)
     with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
-    relay.close(os.waitstatus_to_exitcode(status), bytes(kept))
+    supervisor.close(os.waitstatus_to_exitcode(status), bytes(kept_output))
 
 
-def _given() -> tuple[str, bytes]:
-    """The nonce and the tests, of stdin."""
+def _read_stdin() -> tuple[str, bytes]:
+    """The nonce and the tests, from stdin."""
     with open(0, "rb", closefd=False) as file:
         nonce, _, tests = file.read().partition(b"\n")
     return nonce.decode().strip(), tests
 
 
-def _pump(child: int, sinks: dict[int, Callable[[bytes], None]], kept: bytearray) -> int:
-    """Read until the child has ended and nothing more comes; a descendant that holds a pipe is not waited for long."""
+def _pump(child: int, sinks: dict[int, Callable[[bytes], None]], kept_output: bytearray) -> int:
+    """Read until the child has ended and its pipes are closed; do not wait long for a descendant that holds one."""
     import select
     from time import monotonic
 
@@ -56,7 +56,7 @@ def _pump(child: int, sinks: dict[int, Callable[[bytes], None]], kept: bytearray
         for end in ready:
             chunk = os.read(end, 65_536)
             sinks[end](chunk)
-            del kept[MAX_KEPT_OUTPUT_BYTES // 2 : -MAX_KEPT_OUTPUT_BYTES // 2]
+            del kept_output[MAX_KEPT_OUTPUT_BYTES // 2 : -MAX_KEPT_OUTPUT_BYTES // 2]
             open_ends -= set() if chunk else {end}
         if status is None:
             ended, code = os.waitpid(child, os.WNOHANG)
@@ -64,11 +64,11 @@ def _pump(child: int, sinks: dict[int, Callable[[bytes], None]], kept: bytearray
     return os.waitpid(child, 0)[1] if status is None else status
 
 
-class Relay:
-    """Turns the child's sealed lines into JSON lines marked with the nonce. What is not sealed is told as forged.
+class Supervisor:
+    """Turns the child's sealed lines into JSON lines marked with the nonce. Reports a line without a seal as forged.
 
-    A test that came to its end says so by a token that only this secret makes (`rewriting.token_for`); which tests did
-    is added to the record of the test in which they said so, and so is how many assertions had failed by then.
+    A test confirms its end by a token that only this secret makes (`instrument.token_for`). The record of a test gets
+    the names that were confirmed while it ran, and the number of assertions that failed.
     """
 
     def __init__(self, nonce: str, secret: bytes) -> None:
@@ -81,22 +81,22 @@ class Relay:
         self._failed_assertions = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Take what came through the channel; a line may come in parts."""
+        """Process bytes from the channel; a line may come in parts."""
         lines = (self._rest + chunk).split(b"\n")
         self._rest = lines.pop()
         for line in lines:
             self._take(line)
         if len(self._rest) > MAX_LINE_BYTES:
-            self._tell_forged(self._rest)
+            self._write_forged(self._rest)
             self._rest = b""
 
     def close(self, status: int, output: bytes) -> None:
-        """Tell how the child ended, and how many lines were not its plugin's."""
+        """Report how the child ended, and how many lines were not sealed."""
         text = output.decode(errors="replace")
-        self.tell({"kind": "exit", "status": status, "forged": self._forged, "output": text})
+        self.write({"kind": "exit", "status": status, "forged": self._forged, "output": text})
 
-    def tell(self, record: dict[str, Any]) -> None:
-        """Write one record to the judge, with long texts left out once too many have been told."""
+    def write(self, record: dict[str, Any]) -> None:
+        """Write one record to the judge, without its long texts once the report has become too long."""
         import json
 
         text = json.dumps(record)
@@ -114,7 +114,7 @@ class Relay:
             return
         fields = self._unsealed(line)
         if fields is None:
-            self._tell_forged(line)
+            self._write_forged(line)
             return
         self._expected += 1
         kind, *values = fields
@@ -131,18 +131,18 @@ class Relay:
             self._confirmed, self._failed_assertions = [], 0
         if kind == "finished":
             record |= {"confirmed": self._confirmed, "failed_assertions": self._failed_assertions}
-        self.tell({"kind": kind, **record})
+        self.write({"kind": kind, **record})
 
     def _confirm(self, name: str, token: str) -> None:
         from _blake2 import blake2b
 
         if token != blake2b(name.encode(), key=self._secret, digest_size=16).hexdigest():
-            self.tell({"kind": "tampered", "text": "a test was told to have come to its end by what did not know it"})
+            self.write({"kind": "tampered", "text": "a test was told to have come to its end by what did not know it"})
         elif name not in self._confirmed:
             self._confirmed.append(name)
 
     def _unsealed(self, line: bytes) -> list[str] | None:
-        """A sealed line's fields; None for any other, of which nothing else is looked at before its seal."""
+        """The fields of a sealed line; None for another line, of which only the seal is looked at."""
         sealed, _, body = line.partition(b"\t")
         seal = self._seal.copy()
         seal.update(body)
@@ -151,7 +151,7 @@ class Relay:
             return None
         return [field.decode("unicode_escape") for field in fields]
 
-    def _tell_forged(self, line: bytes) -> None:
+    def _write_forged(self, line: bytes) -> None:
         self._forged += 1
         if self._forged <= MAX_FORGED:
-            self.tell({"kind": "forged", "text": line[:200].decode("ascii", "replace")})
+            self.write({"kind": "forged", "text": line[:200].decode("ascii", "replace")})

@@ -1,8 +1,8 @@
-"""The values that a solution's variables had when it failed, as short text.
+"""The values of a solution's variables at the time of a failure, as short text.
 
-A part of the suite's runner; beside a script this same file is its interpreter's `sitecustomize`, and tells on stderr.
-Only values of builtin types and of well-known libraries are written out: what a solution's own class calls its text is
-code of the solution's, and is not asked for.
+Part of the suite's runner. Beside a script, this same file is the interpreter's `sitecustomize`, and writes to stderr.
+Only values of built-in types and of well-known libraries are written: the `__repr__` of a solution's own class is code
+of the solution and is not called.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _BRACKETS: Final[dict[type, tuple[str, str]]] = {
 
 
 def variables_of(error: BaseException, file_name: str = "solution.py") -> str:
-    """A line for each of the innermost frames of that file, with its variables; "" where none has any."""
+    """A line for each of the innermost frames of that file, with its variables; "" if none has any."""
     lines: list[str] = []
-    left = MAX_VARIABLES
+    room = MAX_VARIABLES
     for frame, line_number in _frames(error.__traceback__, file_name):
-        shown = [f"{name} = {_shown(value)}" for name, value in _variables(frame)[:left]]
-        left -= len(shown)
-        if shown:
-            lines.append(f"in {frame.f_code.co_name}, line {line_number}: {'; '.join(shown)}")
+        texts = [f"{name} = {_render(value)}" for name, value in _variables(frame)[:room]]
+        room -= len(texts)
+        if texts:
+            lines.append(f"in {frame.f_code.co_name}, line {line_number}: {'; '.join(texts)}")
     return "\n".join(lines)
 
 
 def _frames(step: TracebackType | None, file_name: str) -> list[tuple[FrameType, int]]:
-    """The innermost first. The module's own is left out where there is another: its names are everything imported."""
+    """The frames of that file, innermost first; the module's own, with all its imports, only if there is no other."""
     found = []
     while step is not None:
         if step.tb_frame.f_code.co_filename.rpartition("/")[2] == file_name:
@@ -70,7 +70,7 @@ def _variables(frame: FrameType) -> list[tuple[str, Any]]:
     ]
 
 
-def _shown(value: Any, depth: int = 0) -> str:
+def _render(value: Any, depth: int = 0) -> str:
     try:
         text = _text(value, depth)
     except BaseException:  # noqa: BLE001  -- a library's text of a value that a solution has broken
@@ -82,11 +82,11 @@ def _shown(value: Any, depth: int = 0) -> str:
 def _text(value: Any, depth: int) -> str:
     kind = type(value)
     if kind is dict:
-        pairs = (f"{_shown(key, depth + 1)}: {_shown(item, depth + 1)}" for key, item in value.items())
+        pairs = (f"{_render(key, depth + 1)}: {_render(item, depth + 1)}" for key, item in value.items())
         return "{" + _items(pairs, len(value), depth) + "}"
     if kind in _BRACKETS:
-        left, right = _BRACKETS[kind]
-        return left + _items((_shown(item, depth + 1) for item in value), len(value), depth) + right
+        opening, closing = _BRACKETS[kind]
+        return opening + _items((_render(item, depth + 1) for item in value), len(value), depth) + closing
     return _single(value, kind)
 
 
@@ -121,21 +121,21 @@ def _items(items: Iterable[str], count: int, depth: int) -> str:
     """The first few, each whole, as far as there is room."""
     if count and depth >= _MAX_DEPTH:
         return "..."
-    shown: list[str] = []
+    texts: list[str] = []
     room = _MAX_ITEMS_CHARS >> depth
     for item in items:
         room -= len(item) + 2
-        if room < 0 or len(shown) == _MAX_ITEMS:
-            return ", ".join([*shown, f"... {count} in all"])
-        shown.append(item)
-    return ", ".join(shown)
+        if room < 0 or len(texts) == _MAX_ITEMS:
+            return ", ".join([*texts, f"... {count} in all"])
+        texts.append(item)
+    return ", ".join(texts)
 
 
-def _tell(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+def _print_with_variables(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     sys.__excepthook__(kind, error, traceback)
     for line in variables_of(error).splitlines():
         sys.stderr.write(f"{MARK}{line}\n")
 
 
 if __name__ == "sitecustomize":
-    sys.excepthook = _tell
+    sys.excepthook = _print_with_variables

@@ -1,1 +1,1 @@
-"""The program that judges values inside the sandbox: standard library only, shipped as one file."""
+"""The program that judges by values inside the sandbox: standard library only, shipped as one archive of modules."""

@@ -1,13 +1,13 @@
-"""Calls of the solution with nothing but plain data: many are told at once, and what each gives is kept as it ends.
+"""Calls of the solution with plain data only: many are sent in one message, and each result is kept as it is made.
 
-A part of the program that judges by values: standard library only, it runs inside the sandbox, in the judge.
+Part of the program that judges by values; standard library only. It runs inside the sandbox, in the judge.
 
-A question and its answer by themselves cost two changes of process, more than most calls take. Here the judge sends the
-arguments of many calls in one message; the judged process takes them one by one, with values made anew for each, and
-writes every value down on the slate before it begins the next call. So whatever ends it, it is known which call was
-running, and what those before it gave. It sends a message once: with the answer to the last call, or to the first one
-that gives anything but plain data. What is expected stays with the judge. An answer in the very words that are expected
-is the same value, and need not be read.
+A question and its answer cost two process switches, more than most calls take. Here the judge sends the arguments of
+many calls in one message. The candidate's process makes the calls one by one, with arguments built anew for each, and
+writes each result to the shared buffer before it begins the next call. So it is always known which call was running
+when the process ended, and what the calls before it returned. It sends one message, with the result of the last call,
+or of the first call that does not return plain data. The expected values stay with the judge. A result whose text is
+equal to the expected text is the same value and is not read.
 """
 
 from __future__ import annotations
@@ -21,144 +21,145 @@ if TYPE_CHECKING:
 
     from flyteplugins_codegen.judging.values.inside import plain_data
     from flyteplugins_codegen.judging.values.inside.plain_data import Tree
-    from flyteplugins_codegen.judging.values.inside.proxies import Asked, Judge
+    from flyteplugins_codegen.judging.values.inside.proxies import CallRecord, JudgePeer
 
-    Case: TypeAlias = tuple[bytes, bytes]  # as `plain_data.write_call` has it, and the text of what is expected
+    Case: TypeAlias = tuple[bytes, bytes]  # the arguments as `plain_data.write_call` writes them, the expected text
 else:
     import plain_data
 
-FEWEST, MOST = 8, 512  # told at once: few at first, as a wrong solution often fails soon
+FEWEST, MOST = 8, 512  # calls in a message: few at first, because a wrong solution often fails early
 MOST_BYTES = 1 << 18
-FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.5  # when the judge looks at what slow calls have given so far: ever less often
+FIRST_LOOK_S, LAST_LOOK_S = 0.01, 0.5  # the interval at which the judge reads results of slow calls; it grows
 
 
-def calls_of(judge: Judge, number: int, cases: Iterable[Case]) -> Iterator[Call]:
-    """A call for each case, each to be asked for its result before the next."""
-    for together in _parts(judge, number, cases):
-        while not together.is_over:
-            yield Call(together)
+def calls_of(judge: JudgePeer, number: int, cases: Iterable[Case]) -> Iterator[Call]:
+    """A call for each case. Ask each for its result before the next one is drawn."""
+    for group in _groups(judge, number, cases):
+        while not group.is_over:
+            yield Call(group)
 
 
-def others_of(judge: Judge, number: int, cases: Iterable[Case]) -> Iterator[tuple[int, Call]]:
-    """Only the calls that do not give what is expected in the very words, each with its number, from 1 on."""
+def unexpected_calls(judge: JudgePeer, number: int, cases: Iterable[Case]) -> Iterator[tuple[int, Call]]:
+    """Only the calls whose result text differs from the expected text, each with its number, counted from 1."""
     done = 0
-    for together in _parts(judge, number, cases):
-        while together.skip_expected():
-            yield done + together.place + 1, Call(together)
-        done += together.place
+    for group in _groups(judge, number, cases):
+        while group.skip_expected():
+            yield done + group.position + 1, Call(group)
+        done += group.position
 
 
-def _parts(judge: Judge, number: int, cases: Iterable[Case]) -> Iterator[_Together]:
-    """The cases in parts, the next one after the calls of the one before it."""
-    drawn, count = iter(cases), FEWEST
-    waiting = list(islice(drawn, count))
+def _groups(judge: JudgePeer, number: int, cases: Iterable[Case]) -> Iterator[_CallGroup]:
+    """Groups of cases; the next group is drawn when the calls of the one before are done."""
+    remaining, count = iter(cases), FEWEST
+    waiting = list(islice(remaining, count))
     while waiting:
-        together = _Together(judge, number, waiting[: _fitting(waiting)])
-        yield together
-        del waiting[: together.place]
-        count = min(4 * count, MOST) if together.place == len(together.cases) else FEWEST
-        waiting += islice(drawn, max(0, count - len(waiting)))
+        group = _CallGroup(judge, number, waiting[: _fitting_count(waiting)])
+        yield group
+        del waiting[: group.position]
+        count = min(4 * count, MOST) if group.position == len(group.cases) else FEWEST
+        waiting += islice(remaining, max(0, count - len(waiting)))
 
 
-def _fitting(cases: Sequence[Case]) -> int:
-    """How many of them make a message that is not too long; one case at least."""
+def _fitting_count(cases: Sequence[Case]) -> int:
+    """How many of the cases fit into one message; at least one."""
     size = 0
-    for place, (given, _) in enumerate(cases):
+    for position, (given, _) in enumerate(cases):
         size += len(given)
-        if place and size > MOST_BYTES:
-            return place
+        if position and size > MOST_BYTES:
+            return position
     return len(cases)
 
 
 class Call:
-    """The next one of those that have been told together; `wanted` is the text of what is expected."""
+    """The next call of a group; `expected` is the text of the expected value."""
 
-    __slots__ = ("_given", "_together", "wanted")
+    __slots__ = ("_arguments", "_group", "expected")
 
-    def __init__(self, together: _Together) -> None:
-        self._together = together
-        self._given, self.wanted = together.cases[together.place]
+    def __init__(self, group: _CallGroup) -> None:
+        self._group = group
+        self._arguments, self.expected = group.cases[group.position]
 
     def result(self) -> tuple[bool, Any]:
-        """Whether the answer is in the very words that are expected, and the value of one that is not.
+        """Whether the result has the expected text, and its value if it has not.
 
-        Raises what the solution raised, and what fails the case.
+        Raises the solution's exception, Refused, and Ended.
         """
-        return self._together.result()
+        return self._group.result()
 
     def args(self) -> list[Any]:
-        """The arguments by position, made anew."""
-        return plain_data.read_call(plain_data.read_text(self._given), _refuse)[0]
+        """The positional arguments, built anew."""
+        return plain_data.read_call(plain_data.read_text(self._arguments), _refuse)[0]
 
 
-class _Together:
-    """Calls that are told in one message, up to the one that is answered in one; `place` of them have had theirs."""
+class _CallGroup:
+    """Calls that are sent in one message. `position` of them have their result; the group is over after a message."""
 
-    def __init__(self, judge: Judge, number: int, cases: Sequence[Case]) -> None:
+    def __init__(self, judge: JudgePeer, number: int, cases: Sequence[Case]) -> None:
         self._judge, self._number, self.cases = judge, number, cases
-        self._wanted = [wanted for _, wanted in cases]
+        self._expected = [expected for _, expected in cases]
         self._token, self._message = b"", b""
-        self._written: list[bytes] = []
-        self._asked: Asked | None = None
-        self.place = 0
+        self._results: list[bytes] = []
+        self._record: CallRecord | None = None
+        self.position = 0
         self.is_over = False
 
     def skip_expected(self) -> bool:
-        """Pass by answers in the very words that are expected; whether there is a call left to be asked for."""
+        """Skip the results that have the expected text; whether a call is left that has another one."""
         while not self.is_over:
-            self._reach()
-            written = self._written[self.place :]
-            right = _alike(written, self._wanted[self.place :])
+            self._wait_for_next()
+            written = self._results[self.position :]
+            right = _equal_count(written, self._expected[self.position :])
             if right:
-                self._judge.calls += right - 1  # the first one was counted as it was reached
-                self._pass_by(right)
+                self._judge.calls += right - 1  # `_wait_for_next` has counted the first one
+                self._advance(right)
             if right < len(written) or not written:
                 return True
         return False
 
     def result(self) -> tuple[bool, Any]:
         """As `Call.result`."""
-        judge, asked, place, wanted = self._judge, self._reach(), self.place, self._wanted[self.place]
-        is_written = place < len(self._written)
-        self._pass_by(1)
+        judge, record, position = self._judge, self._wait_for_next(), self.position
+        expected = self._expected[position]
+        is_written = position < len(self._results)
+        self._advance(1)
         self.is_over = self.is_over or not is_written
-        text = self._written[place] if is_written else self._message
-        if text == (wanted if is_written else b'["%b",%d,"value",%b]' % (self._token, place, wanted)):
-            asked.is_answered = True
+        text = self._results[position] if is_written else self._message
+        if text == (expected if is_written else b'["%b",%d,"value",%b]' % (self._token, position, expected)):
+            record.is_answered = True
             return True, None
-        kind, rest = judge.read_line(text) if is_written else judge.read_answer(text, self._token.decode(), place)
-        tree = judge.taken(asked, kind, rest)[0]
-        return False, judge.take(lambda: judge.value(tree))
+        kind, rest = judge.read_line(text) if is_written else judge.read_answer(text, self._token.decode(), position)
+        tree = judge.unpack_answer(record, kind, rest)[0]
+        return False, judge.unpack(lambda: judge.value(tree))
 
-    def _pass_by(self, count: int) -> None:
-        self.place += count
-        self._asked = None
-        self.is_over = self.place == len(self.cases)
+    def _advance(self, count: int) -> None:
+        self.position += count
+        self._record = None
+        self.is_over = self.position == len(self.cases)
 
-    def _reach(self) -> Asked:
-        """The next call, once its answer is there. Raises Ended."""
+    def _wait_for_next(self) -> CallRecord:
+        """The next call, once its result has come. Raises Ended."""
         judge = self._judge
-        if self._asked is None:
-            self._asked = judge.note_call(self._number, self.cases[self.place][0])
+        if self._record is None:
+            self._record = judge.record_call(self._number, self.cases[self.position][0])
         if not self._token:
-            self._token = judge.tell_calls(self._number, [given for given, _ in self.cases])
+            self._token = judge.send_calls(self._number, [given for given, _ in self.cases])
         patience_s = FIRST_LOOK_S
-        while self.place == len(self._written) and not self._message:
-            lines, self._message = judge.hear_of_calls(patience_s, self._room())
-            self._written += lines
+        while self.position == len(self._results) and not self._message:
+            lines, self._message = judge.receive_results(patience_s, self._room())
+            self._results += lines
             patience_s = min(2 * patience_s, LAST_LOOK_S)
-        return self._asked
+        return self._record
 
     def _room(self) -> int:
-        """How many lines there may be yet: the last call is answered by the message."""
-        return len(self.cases) - 1 - len(self._written)
+        """How many more lines may come: the last call is answered by a message."""
+        return len(self.cases) - 1 - len(self._results)
 
 
-def _alike(found: list[bytes], wanted: list[bytes]) -> int:
-    """How many are alike from the beginning on."""
-    if found == wanted[: len(found)]:
+def _equal_count(found: list[bytes], expected: list[bytes]) -> int:
+    """How many of the first results are the expected ones."""
+    if found == expected[: len(found)]:
         return len(found)
-    return next(place for place, pair in enumerate(zip(found, wanted, strict=False)) if pair[0] != pair[1])
+    return next(position for position, pair in enumerate(zip(found, expected, strict=False)) if pair[0] != pair[1])
 
 
 def _refuse(_: Tree) -> Any:

@@ -1,7 +1,7 @@
-"""The judged process: it holds the solution, and knows of the checks only the calls that it is asked for.
+"""The candidate's process: it executes the solution, and knows of the tests only the calls that it is asked to make.
 
-A part of the program that judges by values: standard library only, it runs inside the sandbox, forked from the judge
-before that has read anything. Whatever the solution does to this process, all that it can send is an answer.
+Part of the program that judges by values; standard library only. It is forked from the judge inside the sandbox, before
+the judge has read anything. Whatever the solution does to this process, all it can send is an answer.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
         ClosedError,
         Link,
         Peer,
-        Slate,
+        SharedBuffer,
         change_process,
-        make_error,
-        tell_error,
+        error_parts,
+        make_exception,
     )
 else:
     from plain_data import NotPlainError, Writer, read_call, write_value
-    from protocol import OPEN_MEMORY, ClosedError, Link, Peer, change_process, make_error, tell_error
+    from protocol import OPEN_MEMORY, ClosedError, Link, Peer, change_process, error_parts, make_exception
 
 SOLUTION = "solution.py"
 MAX_FRAMES = 16
@@ -41,21 +41,21 @@ MAX_LINE_CHARS = 200
 MANY_DESCRIPTORS = 1 << 16
 
 
-def serve(questions: int, answers: int, slate: Slate) -> NoReturn:
-    """Become the judged process: answer questions until nobody asks any more."""
+def serve(questions: int, answers: int, buffer: SharedBuffer) -> NoReturn:
+    """Become the candidate's process: answer questions until the judge closes its end."""
     _leave_the_judge(questions, answers)
-    os.register_at_fork(after_in_child=slate.close)
+    os.register_at_fork(after_in_child=buffer.close)
     end = os._exit
     try:
-        Judged(Link(questions, answers), slate).serve()
+        CandidatePeer(Link(questions, answers), buffer).serve()
     except ClosedError:
         end(0)
     end(1)
 
 
 def _leave_the_judge(questions: int, answers: int) -> None:
-    """Keep nothing of the judge's but the two pipes, and no child of the solution's keeps these."""
-    change_process(OPEN_MEMORY)  # as any process's is to itself; there is nothing in it yet
+    """Close every descriptor of the judge's but the two pipes, which no child of the solution inherits."""
+    change_process(OPEN_MEMORY)  # as for any ordinary process; it holds nothing yet that must be hidden
     os.setsid()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
@@ -67,12 +67,12 @@ def _leave_the_judge(questions: int, answers: int) -> None:
         os.register_at_fork(after_in_child=lambda descriptor=descriptor: os.close(descriptor))
 
 
-class Judged(Peer):
-    """Answers for the solution."""
+class CandidatePeer(Peer):
+    """Answers questions by the solution's objects."""
 
-    def __init__(self, link: Link, slate: Slate) -> None:
+    def __init__(self, link: Link, buffer: SharedBuffer) -> None:
         super().__init__(link)
-        self._slate = slate
+        self._buffer = buffer
         self._names: dict[str, Any] = {}
         self._lines: list[str] = []
         self._token = ""
@@ -87,16 +87,16 @@ class Judged(Peer):
         }
 
     def serve(self) -> NoReturn:
-        """Answer every question in turn. Raises ClosedError when there will be no more."""
+        """Answer every question. Raises ClosedError when there will be no more."""
         while True:
             self.take_turn()
 
     def take_turn(self) -> None:
-        """Answer the next question. Raises ClosedError where there is none."""
+        """Answer the next question. Raises ClosedError if there is none."""
         self._take_turn(*self.link.receive())
 
     def ask(self, *question: Tree) -> list[Tree]:
-        """What the judge answers, which may ask something itself before it does."""
+        """The answer of the judge, which may ask questions of its own before it."""
         self.link.send([self._token, "ask", *question])
         while True:
             token, act, *rest = self.link.receive()
@@ -104,16 +104,16 @@ class Judged(Peer):
                 return list(rest)
             if act == "raised":
                 kind, args, _, text = rest
-                raise make_error(kind, args, text)
+                raise make_exception(kind, args, text)
             self._take_turn(token, act, *rest)
 
     def answer(self, act: str, *rest: Tree) -> list[Tree]:
-        """The answer to a question. Raises whatever the solution does."""
+        """The answer to a question. Raises whatever the solution raises."""
         return self._acts[act](*rest) if act in self._acts else super().answer(act, *rest)
 
-    def find(self, tree: Tree) -> Any:
-        """An object of ours again, or a function or iterator of the check's."""
-        return self.found(tree, self._function)
+    def resolve(self, tree: Tree) -> Any:
+        """An object of ours, or a proxy for a function or iterator of the tests."""
+        return self.resolve_object(tree, self._function)
 
     def _function(self, number: int, *_: str) -> Callable[..., Any]:
         return lambda *args, **kwargs: self.call("call", number, (args, kwargs))
@@ -126,40 +126,40 @@ class Judged(Peer):
             self._send((token,), self._answered(self.answer, act, *rest))
         self._token = outer
 
-    def _take_calls(self, number: int, *given: Tree) -> None:
-        """Call something again and again, until one gives no plain data: for an object, there may be questions."""
-        function, known, last = self._ours[number], len(self._ours), len(given) - 1
-        self._slate.begin()
-        for place, tree in enumerate(given):
+    def _take_calls(self, number: int, *calls: Tree) -> None:
+        """Make many calls; stop after one that gives an object, since the judge may have questions about it."""
+        function, known, last = self._ours[number], len(self._ours), len(calls) - 1
+        self._buffer.begin()
+        for position, tree in enumerate(calls):
             try:
-                args, kwargs = read_call(tree, self.find)
-                text = write_value(function(*args, **kwargs), self.tell)
-            except BaseException as error:  # noqa: BLE001  -- as below
-                self._send((self._token, place), self._failure(error))
+                args, kwargs = read_call(tree, self.resolve)
+                text = write_value(function(*args, **kwargs), self.refer)
+            except BaseException as error:  # noqa: BLE001  -- SystemExit is an answer like any other
+                self._send((self._token, position), self._failure(error))
                 return
             self._show_prints()
-            if place == last or len(self._ours) != known or not self._slate.add(text):
-                self.link.send_text(b'["%b",%d,"value",%b]' % (self._token.encode(), place, text))
+            if position == last or len(self._ours) != known or not self._buffer.add(text):
+                self.link.send_text(b'["%b",%d,"value",%b]' % (self._token.encode(), position, text))
                 return
 
     def _answered(self, answer: Callable[..., list[Tree]], *rest: Any) -> list[Tree]:
-        """What becomes of a question."""
+        """The answer as a message: a value, or the exception that was raised."""
         try:
             return ["value", *answer(*rest)]
         except BaseException as error:  # noqa: BLE001  -- SystemExit is an answer like any other
             return self._failure(error)
 
     def _failure(self, error: BaseException) -> list[Tree]:
-        """The answer where there is no value."""
+        """The answer if there is no value."""
         if isinstance(error, NotPlainError):
             return ["failed", str(error)]
         missing = getattr(error, "name", None) if type(error) is ModuleNotFoundError else None
-        return ["raised", *tell_error(error), self._traceback(error), str(missing or "")]
+        return ["raised", *error_parts(error), self._traceback(error), str(missing or "")]
 
     def _show_prints(self) -> None:
         try:  # noqa: SIM105 - contextlib would cost each start 3 ms
             self._flush()
-        except (ValueError, OSError):  # the solution has closed it
+        except (ValueError, OSError):  # the solution has closed stdout
             pass
 
     def _send(self, head: tuple[Tree, ...], answer: list[Tree]) -> None:
@@ -170,25 +170,25 @@ class Judged(Peer):
             self.link.send([*head, "failed", str(error)])
 
     def _load(self, source: str, entry_point: str) -> list[Tree]:
-        """Run the solution as a module: the names that it defines, and its entry point, None where there is none."""
+        """Execute the solution as a module: the names that it defines, with origins, and its entry point or None."""
         module = type(sys)("solution")
         sys.modules["solution"] = module
         sys.argv[:] = [SOLUTION]
         self._names, self._lines = vars(module), source.split("\n")
-        exec(compile(source, SOLUTION, "exec", dont_inherit=True), self._names)  # noqa: S102  -- what this process is for
+        exec(compile(source, SOLUTION, "exec", dont_inherit=True), self._names)  # noqa: S102  -- this process is there to execute it
         names = [[name, _origin(value)] for name, value in self._names.items() if not name.startswith("__")]
         try:
-            found = eval(entry_point, self._names)  # noqa: S307  -- the same; it may be `Solution().solve`
+            function = eval(entry_point, self._names)  # noqa: S307  -- the same; it may be `Solution().solve`
         except (NameError, AttributeError):
             return [names, None]
-        return [names, self.tell_object(found)]
+        return [names, self.refer_to_own(function)]
 
     def _name(self, name: str) -> list[Tree]:
-        return [self.tell_object(self._names[name])]
+        return [self.refer_to_own(self._names[name])]
 
     def _make(self, number: int, args: Tree, kwargs: Tree) -> list[Tree]:
-        """Call something and keep what it returns, even if that is plain."""
-        return self.run(self._ours[number], (args, kwargs), lambda _, result: self.tell_object(result))
+        """Call an object and keep its result here, even if that is plain data."""
+        return self.run(self._ours[number], (args, kwargs), lambda _, result: self.refer_to_own(result))
 
     def _get(self, number: int, name: str) -> list[Tree]:
         return [self.plain(getattr(self._ours[number], name))]
@@ -201,19 +201,19 @@ class Judged(Peer):
         return [bool(self._ours[number])]
 
     def _traceback(self, error: BaseException) -> str:
-        """The lines of the solution that it passed, the innermost last."""
-        shown: list[str] = []
+        """The lines of the solution in the traceback, the innermost last."""
+        lines: list[str] = []
         step = error.__traceback__
         while step is not None:
             if step.tb_frame.f_code.co_filename == SOLUTION:
                 number = step.tb_lineno or 0
                 code = self._lines[number - 1].strip() if 0 < number <= len(self._lines) else ""
-                shown.append(f"{SOLUTION}:{number}: {code[:MAX_LINE_CHARS]}")
+                lines.append(f"{SOLUTION}:{number}: {code[:MAX_LINE_CHARS]}")
             step = step.tb_next
-        return "\n".join(shown if len(shown) <= MAX_FRAMES else [*shown[:4], "...", *shown[4 - MAX_FRAMES :]])
+        return "\n".join(lines if len(lines) <= MAX_FRAMES else [*lines[:4], "...", *lines[4 - MAX_FRAMES :]])
 
 
 def _origin(value: Any) -> str:
-    """The module that a value is, or comes from."""
+    """The name of the module that a value is, or was defined in."""
     name = value.__name__ if type(value) is type(sys) else getattr(value, "__module__", None)
     return name if type(name) is str else ""

@@ -1,15 +1,15 @@
-"""Holds a solution against recorded calls: what each gives, against what the canonical solution gave.
+"""Compares results with expected values: those of pairs, by exact types, and recorded ones, by evalplus's rules.
 
-A part of the program that judges by values: standard library only, it runs inside the sandbox, in the judge. The tests
-of a problem of HumanEval+ or MBPP+ are `check = Cases(...).check`. How close values must be is the rule of evalplus
-0.3.1: equal, or, for floats, within `tolerance` and a relative 1e-7 (that of `numpy.allclose`), with a rule of its own
-for each of the few problems that have several right answers. Unlike there, NaN equals NaN, as otherwise a canonical
-solution fails itself.
+Part of the program that judges by values; standard library only. It runs inside the sandbox, in the judge.
+
+The tests of a problem of HumanEval+ or MBPP+ are `check = Cases(...).check`: each recorded call of the canonical
+solution with its result. Results are compared by the rule of evalplus 0.3.1: equal, or, for floats, within `tolerance`
+and a relative 1e-7 (that of `numpy.allclose`), with a rule of its own for each of the few problems that have several
+right answers. Unlike there, NaN equals NaN, since otherwise a canonical solution would fail itself.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 from binascii import a2b_base64
 from zlib import decompress
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn, TypeAlias
 
+    from flyteplugins_codegen.judging.equality import RECORDED_RESULTS, Tolerance, are_close
     from flyteplugins_codegen.judging.values.inside import plain_data
     from flyteplugins_codegen.judging.values.inside.plain_data import Tree
 
-    Difference: TypeAlias = tuple[str, Any, Any]  # where, as in "[2]['a']", what was found there, what was expected
-    from typing import Any
+    Difference: TypeAlias = tuple[str, Any, Any]  # the location, as in "[2]['a']", the part there, the expected part
 else:
     import plain_data
+    from equality import RECORDED_RESULTS, Tolerance, are_close
 
-RELATIVE = 1e-7
-FLOAT_TOLERANCE = 1e-6  # of floats where the problem names none
+FLOAT_TOLERANCE = RECORDED_RESULTS.absolute  # of floats if the problem names none
 MAX_CHARS = 300
 
 
 class Cases:
-    """Calls with what they are to return, each on a line of its own, as `plain_data.write_call` has them."""
+    """Recorded calls and their results: lines as `plain_data` writes them, compressed."""
 
     def __init__(self, packed: str, rule: str, tolerance: float) -> None:
         self._packed, self._rule, self._tolerance = packed, RULES[rule], tolerance
@@ -43,26 +43,26 @@ class Cases:
         lines = decompress(a2b_base64(self._packed)).splitlines()
         cases = zip(lines[::2], lines[1::2], strict=True)
         for number, call in candidate.others(cases):  # type: ignore[attr-defined]  # the judge's stub has it
-            is_as_wanted, found = call.result()
-            if is_as_wanted:
+            is_expected, found = call.result()
+            if is_expected:
                 continue
-            expected = value_of(plain_data.read_text(call.wanted))
+            expected = value_of(plain_data.read_text(call.expected))
             if not self._rule(found, expected, call.args(), self._tolerance):
                 fail(number, len(lines) // 2, shown(expected))
 
 
 def fail(number: int, count: int, expected: str) -> NoReturn:
-    """In a function of its own, because the values of its names are told with the failure."""
+    """Raise the failure of a recorded call."""
     raise AssertionError(f"input {number} of {count}: expected {expected}")
 
 
 def value_of(tree: Tree) -> Any:
-    """A value of its own, whatever became of another one of the same tree."""
+    """A new value; the test may have changed another one made from the same tree."""
     return plain_data.Reader(refuse, []).value(tree)
 
 
 def refuse(_: Tree) -> Any:
-    """Called for what is no plain data, which no case holds."""
+    """Called for an object that is not plain data; no recorded value holds one."""
     raise plain_data.MalformedError("an object among the values of a case")
 
 
@@ -75,15 +75,17 @@ def shown(value: Any) -> str:
 
 
 def is_close(found: Any, expected: Any, _: list[Any], tolerance: float) -> bool:
-    """Whether it is the same value, or one of the same type that differs by no more than floats may."""
+    """Whether the values are equal, or of the same type and within the tolerance."""
     if is_same(found, expected):
         return True
     tolerance = tolerance or (FLOAT_TOLERANCE if holds_floats(expected) else 0.0)
-    return bool(tolerance) and type(found) is type(expected) and are_near(found, expected, tolerance)
+    if not tolerance or type(found) is not type(expected):
+        return False
+    return are_near(found, expected, Tolerance(RECORDED_RESULTS.relative, tolerance, allclose=True))
 
 
 def is_same(found: Any, expected: Any) -> bool:
-    """Whether Python calls them equal; what it cannot compare, such as arrays, is not."""
+    """Whether `==` holds; values that cannot be compared so, such as arrays, are not equal."""
     try:
         return bool(found == expected)
     except (ValueError, TypeError, RecursionError):
@@ -97,28 +99,23 @@ def holds_floats(value: Any) -> bool:
     return isinstance(value, float)
 
 
-def are_near(found: Any, expected: Any, tolerance: float) -> bool:
+def are_near(found: Any, expected: Any, tolerance: Tolerance) -> bool:
     """Whether numbers, alone or in sequences of the same length, are as close as they must be."""
     if isinstance(expected, (list, tuple)):
         same_length = isinstance(found, (list, tuple)) and len(found) == len(expected)
         return same_length and all(are_near(*pair, tolerance) for pair in zip(found, expected, strict=True))
     if not isinstance(expected, (int, float, complex)) or not isinstance(found, (int, float, complex)):
         return is_same(found, expected)
-    if found == expected or (found != found and expected != expected):  # noqa: PLR0124 - only NaN differs from itself
-        return True
-    try:
-        return abs(found - expected) <= tolerance + RELATIVE * abs(expected) < float("inf")
-    except OverflowError:  # an int that is larger than any float
-        return False
+    return are_close(found, expected, tolerance)
 
 
 def is_any(_: Any, __: Any, ___: list[Any], ____: float) -> bool:
-    """MBPP 164 asks for what has no one answer."""
+    """MBPP 164 has no single right answer."""
     return True
 
 
 def is_same_or_nothing(found: Any, expected: Any, _: list[Any], __: float) -> bool:
-    """MBPP 295 has two readings for a number without divisors."""
+    """MBPP 295 can be read in two ways for a number without divisors."""
     return is_same(found, expected) or is_same(found, 0)
 
 
@@ -128,14 +125,14 @@ def is_same_set(found: Any, expected: Any, _: list[Any], __: float) -> bool:
 
 
 def is_as_present(found: Any, expected: Any, _: list[Any], __: float) -> bool:
-    """`expected` is whether the canonical solution found anything; a truth value says the same by itself."""
+    """`expected` says whether the canonical solution returned anything; a bool is compared as it is."""
     return is_same(found, expected) if isinstance(found, bool) else expected is (found is not None)
 
 
 def number_of(value: Any) -> int | float | None:
-    """Python's own number of the same value; None for what is no number.
+    """The built-in number of the same value, or None for other values.
 
-    To calculate with it as it came would be to let it calculate: numpy's small types round, and wrap around at zero.
+    Calculating with the original would use its arithmetic: numpy's small types round, and wrap around at zero.
     """
     if type(value).__module__ == "numpy" and not getattr(value, "ndim", 1):
         value = value.item()
@@ -149,13 +146,13 @@ def is_root(found: Any, _: Any, given: list[Any], tolerance: float) -> bool:
         return False
     try:
         value = sum(factor * root**power for power, factor in enumerate(given[0]))
-    except OverflowError:  # so far from zero that no float holds it
+    except OverflowError:  # too large for a float
         return False
     return bool(abs(value) <= (tolerance or FLOAT_TOLERANCE))
 
 
 def is_surface(found: Any, expected: Any, given: list[Any], tolerance: float) -> bool:
-    """MBPP 581: the height of a pyramid may be that of its side, or that of its top above the base."""
+    """MBPP 581: the height of a pyramid may be the slant height, or the height of its top above the base."""
     if is_close(found, expected, given, tolerance):
         return True
     number, (base, height) = number_of(found), given
@@ -185,28 +182,28 @@ RULES = {
 }
 
 
-# Whether a value is the one that was expected: by exact types, floats within a tolerance.
+# --- values of pairs: by exact types, floats within a tolerance -------------------------------------------------------
 
 MAX_DEPTH = 200
 ALIKE = frozenset((bool, int, float, str, bytes))
 
 
-class Rule:
-    """How close floats must be, as `math.isclose` has it, and whether what is expected was read from JSON."""
+class PairRule:
+    """The tolerance for floats, as for `math.isclose`, and whether the expected values were read from JSON."""
 
     def __init__(self, relative: float = 0.0, absolute: float = 0.0, *, from_json: bool = False) -> None:
-        self.relative, self.absolute, self.from_json = relative, absolute, from_json
+        self.tolerance, self.from_json = Tolerance(relative, absolute), from_json
 
 
 class Missing:
-    """Stands for what a dict does not have."""
+    """The value of a key that a dict does not have."""
 
     def __repr__(self) -> str:
         return "nothing"
 
 
-def difference(found: Any, expected: Any, rule: Rule, depth: int = 0) -> Difference | None:
-    """The first place where two values differ, None where they do not."""
+def difference(found: Any, expected: Any, rule: PairRule, depth: int = 0) -> Difference | None:
+    """The first difference of two values: its location and both parts there; None if they are the same."""
     found, expected = _as_python(found), _as_python(expected)
     kind = _kind(expected)
     if _kind(found) != kind and not (rule.from_json and {_kind(found), kind} == {"list", "tuple"}):
@@ -221,13 +218,13 @@ def difference(found: Any, expected: Any, rule: Rule, depth: int = 0) -> Differe
 
 
 def _as_python(value: Any) -> Any:
-    """A scalar of numpy as Python's own."""
+    """A scalar of numpy as the built-in value."""
     kind = type(value)
     return value.item() if kind.__module__ == "numpy" and kind.__name__ != "ndarray" else value
 
 
 def _kind(value: Any) -> str:
-    """What a value is compared as."""
+    """The kind as which a value is compared."""
     kind = type(value)
     if kind in (int, float, complex):
         return "number"
@@ -237,7 +234,7 @@ def _kind(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _in_sequences(found: Any, expected: Any, rule: Rule, depth: int) -> Difference | None:
+def _in_sequences(found: Any, expected: Any, rule: PairRule, depth: int) -> Difference | None:
     if len(found) != len(expected):
         return "", found, expected
     if _are_alike(found, expected) and list(found) == list(expected):
@@ -250,12 +247,12 @@ def _in_sequences(found: Any, expected: Any, rule: Rule, depth: int) -> Differen
 
 
 def _are_alike(found: Any, expected: Any) -> bool:
-    """Whether all parts of both are of one type, and that is one whose equality says enough; at the speed of C."""
+    """Whether all parts have one type, whose `==` compares exactly; computed at the speed of C."""
     kinds = set(map(type, found))
     return len(kinds) == 1 and kinds <= ALIKE and kinds == set(map(type, expected))
 
 
-def _in_dicts(found: Any, expected: Any, rule: Rule, depth: int) -> Difference | None:
+def _in_dicts(found: Any, expected: Any, rule: PairRule, depth: int) -> Difference | None:
     there = {_key(key): value for key, value in found.items()}
     for key, value in expected.items():
         differing = difference(there.pop(_key(key), Missing()), value, rule, depth)
@@ -265,16 +262,18 @@ def _in_dicts(found: Any, expected: Any, rule: Rule, depth: int) -> Difference |
 
 
 def _key(value: Any) -> Any:
-    """What stands for a key or an element: equal only for values that are the same by type."""
+    """A substitute for a key or an element, equal only to that of a value of the same type."""
     value, kind = _as_python(value), _kind(value)
     if isinstance(value, (tuple, frozenset)):
         return kind, type(value)(map(_key, value)) if kind == "set" else tuple(map(_key, value))
     return kind, "NaN" if kind == "number" and value != value else value  # noqa: PLR0124 - only NaN differs from itself
 
 
-def _are_equal(found: Any, expected: Any, kind: str, rule: Rule) -> bool:
+def _are_equal(found: Any, expected: Any, kind: str, rule: PairRule) -> bool:
     if kind == "number":
-        return _are_close(found, expected, rule)
+        if isinstance(found, int) and isinstance(expected, int):
+            return found == expected
+        return are_close(found, expected, rule.tolerance)
     if kind == "set":
         return set(map(_key, found)) == set(map(_key, expected))
     if kind == "numpy.ndarray":
@@ -282,29 +281,13 @@ def _are_equal(found: Any, expected: Any, kind: str, rule: Rule) -> bool:
     return bool(found == expected)
 
 
-def _are_close(found: Any, expected: Any, rule: Rule) -> bool:
-    if found == expected:
-        return True
-    if isinstance(found, complex) or isinstance(expected, complex):
-        return _are_close(found.real, expected.real, rule) and _are_close(found.imag, expected.imag, rule)
-    if isinstance(found, int) and isinstance(expected, int):
-        return False
-    if not (rule.relative or rule.absolute):  # `isclose` would round a large int to a float
-        return bool(found != found and expected != expected)  # noqa: PLR0124 - only NaN differs from itself
-    try:
-        both_nan = math.isnan(found) and math.isnan(expected)
-        return both_nan or math.isclose(found, expected, rel_tol=rule.relative, abs_tol=rule.absolute)
-    except OverflowError:  # an int that is larger than any float
-        return False
-
-
-# Keeps numpy from finding nothing close to anything.
+# --- numpy's comparisons of empty arrays, which are close to anything -------------------------------------------------
 
 ASSERTIONS = ("assert_allclose", "assert_almost_equal", "assert_array_almost_equal", "assert_array_equal")
 
 
 def refuse_emptiness() -> None:
-    """Where numpy, or its testing, has been imported by now, have something never be like nothing."""
+    """If numpy or numpy.testing has been imported, make its comparisons treat empty and non-empty as different."""
     numpy: Any = sys.modules.get("numpy")
     testing: Any = sys.modules.get("numpy.testing")
     if numpy is not None and not hasattr(numpy.allclose, "compares_what_is_there"):

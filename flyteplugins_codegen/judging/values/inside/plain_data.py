@@ -1,21 +1,21 @@
-"""Plain data as JSON text and back: all that the judge and the judged process ever tell each other.
+"""Plain data as JSON text and back: all that the judge and the candidate's process ever send each other.
 
-One file, standard library only; it runs inside the sandbox, in both processes, and here, where jobs are made. What is
-read comes from a process that may send anything, so nothing is built but these values, each by its own exact type:
+One file, standard library only. It runs inside the sandbox, in both processes, and outside, where jobs are made. The
+text comes from a process that may send anything, so the reader builds only these values, each by its own exact type:
 
     None bool int float complex str bytes bytearray list tuple dict set frozenset range slice, views of dicts, Ellipsis,
     NotImplemented, built-in classes, Decimal, Fraction, date, time, datetime, timedelta, fixed time zones, deque,
     OrderedDict, defaultdict, Counter, named tuples, numpy's arrays and scalars of numbers, texts and times
 
-Floats are exact (NaN, infinities, -0.0), ints of any size, texts with lone surrogates too, a dict's order and a list
-that stands in several places are kept. Where the writer allows it, an instance of a subclass is told by the value of
-the built-in below it: a `StrEnum` member as its text, a list with methods of its own as a list. What the subclass
-added, an equality above all, is lost, which is the point. A default factory that is no built-in class is lost as well.
-The NaN that is read is always `math.nan`, so that `[math.nan] == [math.nan]` holds as it does within one process.
+Floats are exact (NaN, infinities, -0.0), ints of any size, texts may hold lone surrogates; the order of a dict and a
+list that occurs in several places are kept. If the writer allows it, an instance of a subclass is written as the value
+of its built-in base: a `StrEnum` member as its text, a list with methods of its own as a list. What the subclass added
+is lost, its equality above all, and that is the purpose. A default factory that is not a built-in class is lost as
+well. Every NaN that is read is `math.nan`, so that `[math.nan] == [math.nan]` holds as it does within one process.
 
-A scalar is written as JSON has it, anything else as `[name, ...]`. Mutable values are numbered in the order in which
-they begin, and `["=", number]` stands for one that came before: so cycles and shared parts pass, and what a call
-changed in its arguments is told by number.
+A scalar is written as in JSON, anything else as `[name, ...]`. Mutable values are numbered in the order in which they
+begin, and `["=", number]` refers to an earlier one. So cycles and shared parts are kept, and the changes that a call
+makes to its arguments are sent by number.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ NUMPY_KINDS = "biufcSUMm"
 
 
 class NotPlainError(Exception):
-    """A value cannot be told as plain data; the message says why."""
+    """A value cannot be written as plain data; the message says why."""
 
 
 class TooMuchError(NotPlainError):
-    """A value is plain data, and too large or too deep to be told."""
+    """A value is plain data, but too large or too deeply nested."""
 
 
 class MalformedError(Exception):
-    """What was read is no plain data in this form."""
+    """A text or a tree is not of this form."""
 
 
 # --- text -------------------------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ def write_text(tree: Tree) -> bytes:
 
 
 def read_text(data: bytes) -> Tree:
-    """The tree that a text holds. Raises MalformedError for any other text, however deep."""
+    """The tree of a text. Raises MalformedError for any other text, however deeply nested."""
     try:
         text = data.decode("ascii")
         tree, end = _scan(text, 0)
@@ -85,7 +85,7 @@ def _refuse_object(_: object) -> Tree:
 
 
 class _Reading:
-    """What json's scanner asks for: no objects, and the three constants."""
+    """The settings of json's scanner: no objects, and the three constants."""
 
     strict = True
     object_hook = None
@@ -93,18 +93,18 @@ class _Reading:
     parse_float = float
     parse_int = int
     parse_constant = CONSTANTS.__getitem__
-    memo: dict[str, str] = {}  # noqa: RUF012  -- for the names in objects, which are refused
+    memo: dict[str, str] = {}  # noqa: RUF012  -- the scanner needs it for names in objects, which are refused
 
 
 def _open_json() -> tuple[Callable[[str, int], tuple[Tree, int]], Callable[[Tree, int], Iterable[str]]]:
-    """Json's scanner and encoder, straight from their C module where it is: `import json` would cost a start 5 ms."""
+    """The scanner and encoder of json, straight from their C module: `import json` would cost each start 5 ms."""
     try:
         import _json
 
         parts: Any = (None, None, _json.encode_basestring_ascii, None, ":", ",", False, False, True)
         reading: Any = _Reading
         return _json.make_scanner(reading), _json.make_encoder(*parts)
-    except (ImportError, AttributeError, TypeError):  # an interpreter that has it otherwise, or not at all
+    except (ImportError, AttributeError, TypeError):  # an interpreter without that module, or with another one
         import json
 
         decoder: Any = json.JSONDecoder(object_pairs_hook=_refuse_object, parse_constant=CONSTANTS.__getitem__)
@@ -119,10 +119,11 @@ _scan, _encode = _open_json()
 
 
 class Form:
-    """How values of one type are taken apart and made again.
+    """How values of one type are taken apart and built again.
 
-    `parts` are the values that a value holds, None where it is not plain after all. `make` takes the parts that were
-    read. A mutable value has a `fill` too: it is made first, of the unread parts, and filled once they are read.
+    `parts` gives the values that a value consists of, or None if it is not plain after all. `make` builds a value from
+    the parts that were read. A mutable value has a `fill` too: it is made first, from the parts as trees, and filled
+    once they are read.
     """
 
     __slots__ = ("fill", "make", "parts")
@@ -156,7 +157,7 @@ def _items(value: dict[Any, Any]) -> list[Any]:
 
 
 def _of_module(module: str, name: str) -> Callable[[Values], Any]:
-    """Call a class of a module that is imported once it is needed."""
+    """A function that calls a class of a module, which is imported when it is needed."""
 
     def make(parts: Values) -> Any:
         return getattr(__import__(module), name)(*parts)
@@ -165,7 +166,7 @@ def _of_module(module: str, name: str) -> Callable[[Values], Any]:
 
 
 def _zone_parts(value: Any) -> Values | None:
-    """The parts of a moment; only a time zone that is fixed is plain."""
+    """The parts of a time or datetime; None with a time zone that is not fixed."""
     zone = value.tzinfo
     if zone is not None and type_name(type(zone)) != "datetime.timezone":
         return None
@@ -198,7 +199,7 @@ def _fill_deque(value: Any, parts: Values) -> None:
 
 
 def _array_parts(value: Any) -> Values | None:
-    """Of an array or a scalar of numpy: its type, its bytes, its shape."""
+    """The dtype, bytes and shape of an array or a scalar of numpy; None for other types than plain ones."""
     if value.dtype.kind not in NUMPY_KINDS:
         return None
     return (value.dtype.str, value.tobytes().hex(), *value.shape)
@@ -261,16 +262,16 @@ MUTABLE = {
     ),
     "numpy.ndarray": Form(_array_parts, _array, _fill_array),
 }
-TEXT_FORMS = ("bytearray", "numpy.ndarray")  # whose parts are written anew each time
+TEXT_FORMS = ("bytearray", "numpy.ndarray")  # their parts are new texts each time, never identical
 
 
 def snapshot(value: Any) -> Values:
-    """What a numbered value holds, to be compared with what it holds later."""
+    """The parts of a shared value now, to compare with its parts later."""
     return tuple(MUTABLE[type_name(type(value))].parts(value) or ())
 
 
 def has_changed(value: Any, before: Values) -> bool:
-    """Whether it holds other things than it did: other by identity, for an equal one can be of another type."""
+    """Whether a value's parts have changed, by identity: an equal part can be of another type."""
     now = snapshot(value)
     if len(now) == len(before) and all(map(is_, now, before)):
         return False
@@ -303,15 +304,15 @@ def _is_numpy_scalar(kind: type) -> bool:
 class Writer:
     """Turns values into trees.
 
-    `tell` is asked about what is not plain: it gives a tree, or raises NotPlainError. `numbered` are the mutable values
-    that both sides know by their places in it; those that are written are appended. `exactly`: an instance of a
-    subclass is not plain either.
+    `refer` is called for a value that is not plain: it returns a tree, or raises NotPlainError. `shared` are the
+    mutable values that both sides know by their index in it; those that are written are appended. `exactly`: an
+    instance of a subclass is not plain either.
     """
 
-    def __init__(self, tell: Callable[[Any], Tree], numbered: list[Any], *, exactly: bool) -> None:
-        self._tell = tell
-        self._numbered = numbered
-        self._numbers = {id(value): number for number, value in enumerate(numbered)}
+    def __init__(self, refer: Callable[[Any], Tree], shared: list[Any], *, exactly: bool) -> None:
+        self._refer = refer
+        self._shared = shared
+        self._numbers = {id(value): number for number, value in enumerate(shared)}
         self._exactly = exactly
 
     def tree(self, value: Any, depth: int = 0) -> Tree:
@@ -331,11 +332,11 @@ class Writer:
         return self._compound(value, kind, depth + 1)
 
     def contents(self, value: Any) -> Values:
-        """What a numbered value holds now, as `Reader.refill` takes it."""
+        """The trees of a shared value's parts now, as `Reader.refill` reads them."""
         return self._trees(MUTABLE[type_name(type(value))].parts(value) or (), 1)
 
     def _trees(self, parts: Values, depth: int) -> Values:
-        """The trees of many values: themselves, where they are all scalars."""
+        """The trees of many values; scalars are their own trees."""
         kinds = set(map(type, parts))
         if kinds <= SCALARS or (len(parts) > MANY and _are_bare(parts, kinds)):
             return parts
@@ -346,8 +347,8 @@ class Writer:
         name = type_name(kind)
         form = MUTABLE.get(name)
         if form is not None:
-            self._numbers[id(value)] = len(self._numbered)
-            self._numbered.append(value)
+            self._numbers[id(value)] = len(self._shared)
+            self._shared.append(value)
         else:
             name = "numpy.generic" if _is_numpy_scalar(kind) else name
             form = IMMUTABLE.get(name)
@@ -360,11 +361,11 @@ class Writer:
         if _is_named_tuple(kind):
             return ["named", kind.__name__, [*kind._fields], *self._trees(tuple(tuple.__iter__(value)), depth)]  # type: ignore[attr-defined]  # just seen
         base = None if self._exactly else next((base for base in BASES if issubclass(kind, base)), None)
-        return self._tell(value) if base is None else self.tree(_as_base(value, base), depth)
+        return self._refer(value) if base is None else self.tree(_as_base(value, base), depth)
 
 
 def _are_bare(parts: Values, kinds: set[type]) -> bool:
-    """Whether these need no tag; told at the speed of C, because tests have long lists of numbers and words."""
+    """Whether these need no tag; computed at the speed of C, because tests have long lists of numbers and words."""
     if kinds == {int}:
         return bool(min(parts) > -LARGEST_INT and max(parts) < LARGEST_INT)
     return kinds == {str} and all(map(str.isascii, parts))
@@ -373,15 +374,15 @@ def _are_bare(parts: Values, kinds: set[type]) -> bool:
 def _text_tree(value: str) -> Tree:
     try:
         value.encode()
-    except UnicodeEncodeError:  # JSON would join two lone surrogates that stand side by side
+    except UnicodeEncodeError:  # JSON would join two adjacent lone surrogates
         return ["str", value.encode("utf-32-le", "surrogatepass").hex()]
     return value
 
 
-def write_value(value: Any, tell: Callable[[Any], Tree]) -> bytes:
-    """The text of a value by itself, an instance of a subclass as that of the built-in below it. Raises NotPlainError.
+def write_value(value: Any, refer: Callable[[Any], Tree]) -> bytes:
+    """The text of one value, an instance of a subclass as its built-in base. Raises NotPlainError.
 
-    As a writer's tree is written; a scalar, and a sequence of nothing else, take half the time.
+    The same as the text of a writer's tree; a scalar or a sequence of scalars takes half the time.
     """
     kind = type(value)
     if kind in SCALARS or (kind is int and -LARGEST_INT < value < LARGEST_INT) or (kind is str and value.isascii()):
@@ -390,55 +391,55 @@ def write_value(value: Any, tell: Callable[[Any], Tree]) -> bytes:
         kinds = set(map(type, value))
         if kinds <= SCALARS or _are_bare(value, kinds):
             return write_text([kind.__name__, *value])
-    return write_text(Writer(tell, [], exactly=False).tree(value))
+    return write_text(Writer(refer, [], exactly=False).tree(value))
 
 
-def write_call(args: Sequence[Any], kwargs: dict[str, Any], tell: Callable[[Any], Tree]) -> bytes:
-    """The text of a call's arguments, as `read_call` takes them. Raises NotPlainError.
+def write_call(args: Sequence[Any], kwargs: dict[str, Any], refer: Callable[[Any], Tree]) -> bytes:
+    """The text of a call's arguments, for `read_call`. Raises NotPlainError.
 
-    Most calls hold nothing but what JSON makes anew by itself, which is much quicker than this module is.
+    The arguments of most calls are what JSON has itself, and reading JSON alone is much faster than this module.
     """
     if not kwargs and _is_bare(args, set(), 0):
         return write_text([BARE, *args])
-    return write_text(Writer(tell, [], exactly=True).tree((list(args), kwargs)))
+    return write_text(Writer(refer, [], exactly=True).tree((list(args), kwargs)))
 
 
 def _is_bare(values: Values, lists: set[int], depth: int) -> bool:
-    """Whether there are only scalars and lists, each list in one place."""
+    """Whether there are only scalars and lists, and each list occurs once."""
     if depth > MAX_DEPTH or id(values) in lists:
         return False
     lists.add(id(values))
     kinds = set(map(type, values))
     if not kinds <= BARE_KINDS:
         return False
-    if int in kinds and any(type(each) is int and not -LARGEST_INT < each < LARGEST_INT for each in values):
+    if int in kinds and any(type(value) is int and not -LARGEST_INT < value < LARGEST_INT for value in values):
         return False
-    return list not in kinds or all(_is_bare(each, lists, depth + 1) for each in values if type(each) is list)
+    return list not in kinds or all(_is_bare(value, lists, depth + 1) for value in values if type(value) is list)
 
 
 def _as_base(value: Any, base: type) -> Any:
-    """The value of the built-in below a subclass, whatever the subclass overrides."""
+    """The value as its built-in base, whatever the subclass overrides."""
     if base is complex:
         return complex(float(value.real), float(value.imag))
     if base is dict:
         return dict(dict.items(value))
     if base in (int, float, str):
         return {int: int.__int__, float: float.__float__, str: str.__str__}[base](value)
-    return base(base.__iter__(value))  # type: ignore[attr-defined]  # the others all are containers
+    return base(base.__iter__(value))  # type: ignore[attr-defined]  # all other bases are containers
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 
 class Reader:
-    """Turns trees into values. `find` is given the trees whose names are not plain data's, such as `["object", 3]`.
+    """Turns trees into values. `resolve` is called for trees of other names, such as `["object", 3]`.
 
-    `numbered` is as the writer's was when it began.
+    `shared` must have the content that the writer's had when it began.
     """
 
-    def __init__(self, find: Callable[[Tree], Any], numbered: list[Any]) -> None:
-        self._find = find
-        self._numbered = numbered
+    def __init__(self, resolve: Callable[[Tree], Any], shared: list[Any]) -> None:
+        self._resolve = resolve
+        self._shared = shared
 
     def value(self, tree: Tree) -> Any:
         """The value of a tree. Raises MalformedError for one that no writer makes."""
@@ -446,13 +447,13 @@ class Reader:
             return self._value(tree, 0)
         except MalformedError:
             raise
-        except Exception as error:  # noqa: BLE001  -- the types say no to what they cannot be made of, each in its way
+        except Exception as error:  # noqa: BLE001  -- each type refuses malformed parts in its own way
             raise MalformedError(f"it is no plain data: {type(error).__name__}") from None
 
     def refill(self, number: int, trees: Values) -> None:
-        """Give a numbered value its new contents. Raises MalformedError."""
+        """Give a shared value its new contents. Raises MalformedError."""
         try:
-            value = self._numbered[number]
+            value = self._shared[number]
             fill = MUTABLE[type_name(type(value))].fill
             fill(value, self._values(trees, 1))  # type: ignore[misc]  # every mutable form has one
         except Exception as error:  # noqa: BLE001  -- as above
@@ -467,7 +468,7 @@ class Reader:
         form = MUTABLE.get(name)
         if form is not None:
             value = form.make(trees)
-            self._numbered.append(value)
+            self._shared.append(value)
             form.fill(value, self._values(trees, depth + 1))  # type: ignore[misc]  # as above
             return value
         form = IMMUTABLE.get(name)
@@ -481,7 +482,7 @@ class Reader:
 
     def _special(self, name: str, trees: Values, depth: int) -> Any:
         if name == "=":
-            return self._numbered[trees[0]]
+            return self._shared[trees[0]]
         if name == "int":
             return int(trees[0], 16)
         if name == "str":
@@ -490,12 +491,12 @@ class Reader:
             return BUILTIN_CLASSES[trees[0]]
         if name == "named":
             return _named_tuple((trees[0], trees[1], *self._values(trees[2:], depth + 1)))
-        return self._find([name, *trees])
+        return self._resolve([name, *trees])
 
 
-def read_call(tree: Tree, find: Callable[[Tree], Any]) -> tuple[list[Any], dict[str, Any]]:
+def read_call(tree: Tree, resolve: Callable[[Tree], Any]) -> tuple[list[Any], dict[str, Any]]:
     """A call's arguments by position and by name, from what `write_call` wrote. Raises MalformedError."""
     if tree[0] == BARE:
         return tree[1:], {}
-    args, kwargs = Reader(find, []).value(tree)
+    args, kwargs = Reader(resolve, []).value(tree)
     return args, kwargs

@@ -1,14 +1,16 @@
-"""What the judge and the judged process say to each other: questions and answers as plain data over two pipes.
+"""The protocol between the judge and the candidate's process: questions and answers as plain data over two pipes.
 
-A part of the program that judges by values: standard library only, it runs inside the sandbox, in both processes.
+Part of the program that judges by values; standard library only. It runs inside the sandbox, in both processes.
 
-The judge asks, one question at a time, `[token, act, ...]`; the judged process answers `[token, "value", ...]` or
-`[token, "raised", ...]`. Before it answers it may ask back, `[token, "ask", act, ...]`, for functions and iterators of
-the check's that it was given, and is answered in the same way. What is no plain data stays where it is and is told by
-a number: `["object", number, role, class]` by its owner, `["yours", number]` by the other side.
+The judge asks one question at a time, `[token, act, ...]`; the candidate answers `[token, "value", ...]` or
+`[token, "raised", ...]`. Before it answers, it may ask back, `[token, "ask", act, ...]`, for functions and iterators of
+the tests that were passed to it, and gets an answer of the same form. An object that is not plain data stays in its
+process and is referred to by a number: `["object", number, role, class]` by its owner, `["yours", number]` by the other
+side.
 
-One question asks for more than one answer: `[token, "calls", number, ...]` holds the arguments of many calls. What they
-give is written on a slate, up to the one that is answered by `[token, place, "value", ...]`; see `calls.py`.
+One question has many answers: `[token, "calls", number, ...]` holds the arguments of many calls. Their results are
+written to a shared buffer, except the last one, which is answered by `[token, position, "value", ...]`; see
+`batched_calls.py`.
 """
 
 from __future__ import annotations
@@ -29,13 +31,12 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.judging.values.inside.plain_data import Tree
 
     Given: TypeAlias = tuple[tuple[Any, ...], dict[str, Any]]  # the arguments of a call
-    from typing import Any
 else:
     import plain_data
 
 CHUNK_BYTES = 65_536
 LENGTH_BYTES = 4
-HEAD_BYTES = 256  # at most, of what stands before the text of a value
+HEAD_BYTES = 256  # at most, before the text of a value in a message
 MOST_ITEMS = 256
 MAX_TEXT_CHARS = 2_000
 
@@ -45,12 +46,12 @@ class ClosedError(Exception):
 
 
 class Link:
-    """Messages over two pipes, each after its size; there is never more than one under way."""
+    """Messages over two pipes, each preceded by its size; only one is ever on its way."""
 
     def __init__(self, reading: int, writing: int) -> None:
         self._reading, self._writing = reading, writing
-        self._read, self._write = os.read, os.write  # kept, whatever the solution makes of `os`
-        self._waiting = bytearray()  # what has been read, and belongs to no message yet
+        self._read, self._write = os.read, os.write  # bound now: the solution may replace those of `os`
+        self._waiting = bytearray()  # bytes that were read and belong to no whole message yet
 
     def send(self, message: Tree) -> None:
         """Write a message. Raises ClosedError, and TooMuchError for one that is too long."""
@@ -67,15 +68,15 @@ class Link:
             raise ClosedError from None
 
     def receive(self) -> Tree:
-        """Read a message. Raises ClosedError, and MalformedError for anything but just one."""
+        """Read one message. Raises ClosedError, and MalformedError if more than one has come."""
         text = self.receive_text()
         self.require_silence()
         return plain_data.read_text(text)
 
     def receive_text(self) -> bytes:
-        """Read the text of a message that others may follow. Raises ClosedError, and MalformedError for a long one."""
+        """Read the text of one message; others may follow. Raises ClosedError, and MalformedError if it is too long."""
         waiting = self._waiting
-        while len(waiting) < (size := _announced(waiting)):
+        while len(waiting) < (size := _message_size(waiting)):
             if size > LENGTH_BYTES + plain_data.MAX_BYTES + HEAD_BYTES:
                 raise plain_data.MalformedError(f"a message of {size} bytes")
             chunk = self._read(self._reading, CHUNK_BYTES)
@@ -87,25 +88,25 @@ class Link:
         return text
 
     def is_heard(self, within_s: float) -> bool:
-        """Whether there is something to be read, or the other side is gone."""
+        """Whether there is something to read, or the other side has closed its end."""
         return bool(self._waiting) or bool(select([self._reading], [], [], within_s)[0])
 
     def require_silence(self) -> None:
-        """Raise MalformedError where more has been read than was asked for."""
+        """Raise MalformedError if more was read than the answer."""
         if self._waiting:
             raise plain_data.MalformedError("it said more than it was asked")
 
 
-def _announced(data: bytearray) -> int:
-    """The size of what these are the first bytes of, as far as they tell."""
+def _message_size(data: bytearray) -> int:
+    """The size of the message that begins with these bytes, its length prefix included, as far as they show it."""
     return LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "big") if len(data) >= LENGTH_BYTES else LENGTH_BYTES
 
 
 class Peer:
-    """One side of the exchange: it has the other side call its functions, and calls its own for the other side."""
+    """One side of the exchange: it asks the other side to call its functions, and calls its own for the other side."""
 
     exactly = False
-    """Whether an instance of a subclass of a plain type is no plain data."""
+    """Whether an instance of a subclass of a plain type is refused as plain data."""
 
     def __init__(self, link: Link) -> None:
         self.link = link
@@ -113,47 +114,47 @@ class Peer:
         self._theirs: dict[int, tuple[int, Any]] = {}
 
     def ask(self, *question: Tree) -> list[Tree]:
-        """What the other side answers. Raises what it says was raised."""
+        """The answer of the other side. Raises the exception that it reports."""
         raise NotImplementedError
 
-    def tell(self, value: Any) -> Tree:
-        """The tree of something that is no plain data: the other side's own, or an object of ours."""
+    def refer(self, value: Any) -> Tree:
+        """The tree that refers to a value that is not plain data: an object of the other side, or one of ours."""
         theirs = self._theirs.get(id(value))
-        return ["yours", theirs[0]] if theirs else self.tell_object(value)
+        return ["yours", theirs[0]] if theirs else self.refer_to_own(value)
 
-    def tell_object(self, value: Any) -> Tree:
-        """Keep an object of ours for the other side."""
+    def refer_to_own(self, value: Any) -> Tree:
+        """Keep an object of ours; the tree by which the other side refers to it."""
         self._ours.append(value)
         return ["object", len(self._ours) - 1, role_of(value), plain_data.type_name(type(value))[:MAX_TEXT_CHARS]]
 
-    def find(self, tree: Tree) -> Any:
-        """What a tree of `tell` stands for on this side. Raises MalformedError."""
+    def resolve(self, tree: Tree) -> Any:
+        """The object on this side for a tree that `refer` made. Raises MalformedError."""
         raise NotImplementedError
 
-    def found(self, tree: Tree, proxy: Callable[[int, str, str], Any]) -> Any:
-        """As `find`; `proxy` makes what stands here for a function or an object of the other side."""
+    def resolve_object(self, tree: Tree, proxy: Callable[[int, str, str], Any]) -> Any:
+        """As `resolve`; `proxy(number, role, class)` makes the proxy for a function or an object of the other side."""
         name, number, *rest = tree
         if name == "yours":
             return self._ours[number]
         if name != "object":
             raise plain_data.MalformedError(f"there is nothing named {name!r}")
         role, kind = rest
-        if role in ("iterator", "generator"):  # never "yours" again: it may have been read ahead
+        if role in ("iterator", "generator"):  # never referred to as "yours": it may have been read ahead
             iterator = RemoteIterator(lambda count: self._fetch(number, count))
             return iterator if role == "iterator" else (item for item in iterator)
         made = proxy(number, role, kind)
         self._theirs[id(made)] = (number, made)
         return made
 
-    def call(self, act: str, number: int, given: Given, find: Callable[[Tree], Any] | None = None) -> Any:
-        """Have the other side call its object; what it changes in the arguments is changed in ours."""
-        numbered: list[Any] = []
-        writer = plain_data.Writer(self.tell, numbered, exactly=self.exactly)
+    def call(self, act: str, number: int, given: Given, resolve: Callable[[Tree], Any] | None = None) -> Any:
+        """Have the other side call its object; changes that it makes to the arguments are made to ours."""
+        shared: list[Any] = []
+        writer = plain_data.Writer(self.refer, shared, exactly=self.exactly)
         answer = self.ask(act, number, *(writer.tree(part) for part in given))
-        return self.take(lambda: self._returned(answer, plain_data.Reader(find or self.find, numbered)))
+        return self.unpack(lambda: self._returned(answer, plain_data.Reader(resolve or self.resolve, shared)))
 
-    def take(self, read: Callable[[], Any]) -> Any:
-        """What an answer holds."""
+    def unpack(self, read: Callable[[], Any]) -> Any:
+        """The content of an answer, as `read` makes it; a subclass handles what is malformed."""
         return read()
 
     def _returned(self, answer: list[Tree], reader: plain_data.Reader) -> Any:
@@ -164,7 +165,7 @@ class Peer:
         return value
 
     def answer(self, act: str, *rest: Tree) -> list[Tree]:
-        """The answer to a question of the other side. Raises whatever the object does that was asked for."""
+        """The answer to a question of the other side. Raises whatever the object raises."""
         acts: dict[str, Callable[..., list[Tree]]] = {"call": self._called, "next": self._next}
         return acts[act](*rest)
 
@@ -172,22 +173,22 @@ class Peer:
         return self.run(self._ours[number], (args, kwargs), plain_data.Writer.tree)
 
     def run(self, function: Any, given: Tree, write: Callable[[plain_data.Writer, Any], Tree]) -> list[Tree]:
-        """Call something of ours: the tree that `write` makes of its result, and each argument that it changed."""
-        numbered: list[Any] = []
-        reader = plain_data.Reader(self.find, numbered)
+        """Call an object of ours: the tree of its result, made by `write`, and each argument that the call changed."""
+        shared: list[Any] = []
+        reader = plain_data.Reader(self.resolve, shared)
         args, kwargs = (reader.value(tree) for tree in given)
-        before = [plain_data.snapshot(value) for value in numbered]
+        before = [plain_data.snapshot(value) for value in shared]
         result = function(*args, **kwargs)
-        writer = plain_data.Writer(self.tell, numbered, exactly=self.exactly)
+        writer = plain_data.Writer(self.refer, shared, exactly=self.exactly)
         answer = [write(writer, result)]
         for number, snapshot in enumerate(before):
-            value = numbered[number]
+            value = shared[number]
             if plain_data.has_changed(value, snapshot):
                 answer.append([number, *writer.contents(value)])
         return answer
 
     def _next(self, number: int, count: int) -> list[Tree]:
-        """Whether there are no more items, and up to `count` of them, each told as it is when it comes."""
+        """Whether the iterator is at its end, and up to `count` items, each written at the moment it is produced."""
         answer: list[Tree] = []
         count = min(count, MOST_ITEMS)
         try:
@@ -201,19 +202,19 @@ class Peer:
 
     def _fetch(self, number: int, count: int) -> tuple[bool, list[Any]]:
         at_end, *items = self.ask("next", number, count)
-        return bool(at_end), self.take(lambda: [self.value(item) for item in items])
+        return bool(at_end), self.unpack(lambda: [self.value(item) for item in items])
 
     def plain(self, value: Any) -> Tree:
         """The tree of one value by itself."""
-        return plain_data.Writer(self.tell, [], exactly=self.exactly).tree(value)
+        return plain_data.Writer(self.refer, [], exactly=self.exactly).tree(value)
 
     def value(self, tree: Tree) -> Any:
         """The value of a tree by itself."""
-        return plain_data.Reader(self.find, []).value(tree)
+        return plain_data.Reader(self.resolve, []).value(tree)
 
 
 class RemoteIterator:
-    """Iterates over what an iterator of the other side yields, read ahead by as much as has been used."""
+    """Iterates over an iterator of the other side, reading ahead as many items as have been used so far."""
 
     def __init__(self, fetch: Callable[[int], tuple[bool, list[Any]]]) -> None:
         self._fetch = fetch
@@ -242,7 +243,7 @@ GENERATOR = type(number for number in range(0))
 
 
 def role_of(value: Any) -> str:
-    """What can be done with an object from the other side."""
+    """How the other side can use an object: `generator`, `iterator`, `function` or `object`."""
     if type(value) is GENERATOR:
         return "generator"
     if hasattr(type(value), "__next__"):
@@ -253,68 +254,68 @@ def role_of(value: Any) -> str:
 # --- exceptions -------------------------------------------------------------------------------------------------------
 
 
-def tell_error(error: BaseException) -> list[Tree]:
-    """An exception as data: its nearest built-in class, its arguments where they are plain, its own name, its text."""
+def error_parts(error: BaseException) -> list[Tree]:
+    """An exception as data: its nearest built-in class, its arguments if they are plain, its class name, its text."""
     kind = next(base for base in type(error).__mro__ if plain_data.BUILTIN_CLASSES.get(base.__name__) is base)
     try:
         args = plain_data.Writer(_refuse, [], exactly=False).tree(error.args)
-    except Exception:  # noqa: BLE001  -- arguments that are no plain data, or an `args` of its own
+    except Exception:  # noqa: BLE001  -- the arguments are not plain data, or `args` was overridden
         args = None
-    return [kind.__name__, args, type(error).__name__[:MAX_TEXT_CHARS], text_of(error)]
+    return [kind.__name__, args, type(error).__name__[:MAX_TEXT_CHARS], exception_text(error)]
 
 
 def _refuse(value: Any) -> Tree:
     raise plain_data.NotPlainError(f"an argument of the exception is a {type(value).__name__}")
 
 
-def text_of(error: BaseException) -> str:
-    """The text of an exception, whatever its own method does."""
+def exception_text(error: BaseException) -> str:
+    """The text of an exception, whatever its `__str__` does."""
     try:
         return str(error)[:MAX_TEXT_CHARS]
     except BaseException as raised:  # noqa: BLE001  -- as it says
         return f"(its text could not be had: {type(raised).__name__})"
 
 
-def make_error(kind: str, args: Tree, text: str) -> BaseException:
-    """An exception of a built-in class that was told. Raises MalformedError for a class that is none."""
-    found = plain_data.BUILTIN_CLASSES.get(kind)
-    if found is None or not issubclass(found, BaseException):
+def make_exception(kind: str, args: Tree, text: str) -> BaseException:
+    """A new exception of a built-in class. Raises MalformedError if there is no such exception class."""
+    error_class = plain_data.BUILTIN_CLASSES.get(kind)
+    if error_class is None or not issubclass(error_class, BaseException):
         raise plain_data.MalformedError(f"{kind!r} is no exception")
-    given = (text,) if args is None else plain_data.Reader(_refuse, []).value(args)
+    arguments = (text,) if args is None else plain_data.Reader(_refuse, []).value(args)
     try:
-        made = found(*given)
+        made = error_class(*arguments)
     except Exception:  # noqa: BLE001  -- a class that takes other arguments
         made = None
     return made if isinstance(made, BaseException) else Exception(text)
 
 
-# What the system holds of a process, changed by prctl(2).
+# --- attributes of a process, set by prctl(2) -------------------------------------------------------------------------
 
-# PR_SET_DUMPABLE: whether /proc/<this>/mem, fd and environ can be read by processes of the same user.
+# PR_SET_DUMPABLE: whether other processes of the same user can read /proc/<this>/mem, fd and environ.
 CLOSE_MEMORY, OPEN_MEMORY = (4, 0, 0, 0, 0), (4, 1, 0, 0, 0)
-# PR_SET_CHILD_SUBREAPER: whether what those that it started leave running becomes its own.
+# PR_SET_CHILD_SUBREAPER: orphaned descendants become children of this process.
 TAKE_ORPHANS = (36, 1, 0, 0, 0)
 
 
 def change_process(*changes: tuple[int, ...]) -> None:
-    """Make the changes. Raises OSError where the system refuses one; does nothing where it knows none of them."""
+    """Apply the changes. Raises OSError if the system refuses one. Does nothing on systems other than Linux."""
     if sys.platform != "linux":
         return
-    this_program: Any = None  # its libraries are open, the C library among them
+    this_program: Any = None  # a handle to the libraries that it has loaded, the C library among them
     prctl = _ctypes.dlsym(_ctypes.dlopen(this_program, 0), "prctl")
     for words in changes:
         if _ctypes.call_function(prctl, words) != 0:
             raise OSError(f"the judge cannot be closed to the solution: prctl{words} failed")
 
 
-# Lines that the judged process writes and the judge reads, in memory that both of them have.
+# --- lines in memory that both processes share ------------------------------------------------------------------------
 
 BUFFER_BYTES = 1 << 20
 _EMPTY = b"\0"  # no text of plain data holds one
 
 
-class Slate:
-    """Empty at first. Each process has its own view of how far it has come."""
+class SharedBuffer:
+    """Lines that the candidate writes and the judge reads. Each process keeps its own position."""
 
     def __init__(self) -> None:
         self._memory = mmap(-1, BUFFER_BYTES)
@@ -322,32 +323,32 @@ class Slate:
         self._read_to = 0
 
     def begin(self) -> None:
-        """Write from the beginning, where the judge has wiped it."""
+        """Write from the beginning again, after the judge has wiped the buffer."""
         self._memory.seek(0)
 
     def add(self, text: bytes) -> bool:
-        """Write a line, if there is room for it, and this process may."""
+        """Write a line; False if there is no room for it, or the buffer is closed in this process."""
         try:
             self._write(text + b"\n")
         except ValueError:
             return False
         return True
 
-    def take(self) -> list[bytes]:
-        """The lines that have been written, as a whole, since the last that were taken."""
-        # A line that is being written ends here at the first byte of it that is not there yet, and so is left.
+    def read_new(self) -> list[bytes]:
+        """The complete lines that were written since the last call."""
+        # A line that is still being written ends at its first missing byte, without a newline: it is read next time.
         end = self._memory.find(_EMPTY, self._read_to)
         *lines, _ = self._memory[self._read_to : end if end >= 0 else BUFFER_BYTES].split(b"\n")
         self._read_to += sum(map(len, lines)) + len(lines)
         return lines
 
     def wipe(self) -> None:
-        """Make room: nothing that is written is taken any more."""
+        """Clear the buffer; lines that were not read are lost."""
         end = self._memory.find(_EMPTY)
         used = end if end >= 0 else BUFFER_BYTES
         self._memory[:used] = bytes(used)
         self._read_to = 0
 
     def close(self) -> None:
-        """Let go of the memory in this process."""
+        """Unmap the memory in this process."""
         self._memory.close()

@@ -1,15 +1,15 @@
-"""Has several solutions judged in one sandbox, in turn: each by a judge of its own, none where another left its mark.
+"""Has several solutions judged in one sandbox, one after the other, each by a judge process of its own.
 
-A part of the program that judges by values: standard library only, started as `python /app/judge.py`, which holds
-nothing but a call of `main`. On stdin comes for each solution a head, then what its judge reads.
+Part of the program that judges by values; standard library only, started by `start`. For each solution, stdin holds a
+head and then the text that its judge reads.
 
-    this process      reads the heads, which tell sizes and limits, and nothing of any solution
-    `- judge          reads one solution and its checks, and ends with its verdict
-       `- judged      runs the solution
+    this process      reads the heads, which hold sizes and limits, and nothing of any solution
+    `- judge          reads one solution and its tests, and ends after its report
+       `- candidate   executes the solution
 
-A solution could leave files, processes, or this process with other limits than it had. Whatever a judged process leaves
-running becomes a child of this one. Where anything is found that was not there before, nothing more is judged: what is
-left is for another sandbox.
+A solution could leave files and processes behind, or change the limits of this process. Every process that a candidate
+leaves running becomes a child of this one. If anything is found that was not there before, no more solutions are judged
+here: the remaining ones need another sandbox.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ else:
     from judge import CUT_SHORT, GAVE_UP, judge_one, read_exactly
     from protocol import CLOSE_MEMORY, TAKE_ORPHANS, change_process
 
-# Of a head: the bytes that follow, whole seconds of processor time (0: no limit), how many solutions come after this.
+# A head: the size of the text that follows, seconds of processor time (0: no limit), the number of solutions after it.
 NUMBERS, NUMBER_BYTES = 3, 4
-_IN_ORDER = (0, GAVE_UP << 8)  # how a judge ends that had its say and was not hurt
-GONE_S = 0.1  # how long killed processes may take to go
+_IN_ORDER = (0, GAVE_UP << 8)  # the statuses of a judge that wrote its report
+END_S = 0.1  # how long killed processes may take to disappear
 FOLDERS = ("/tmp", "/dev/shm", "/var/outputs")  # noqa: S108 - a sandbox's own
 TABLES = ("/proc/self/limits", "/proc/sysvipc/shm", "/proc/sysvipc/msg", "/proc/sysvipc/sem")
 
 
 def main() -> NoReturn:
-    """Judge what stdin holds."""
+    """Judge every solution on stdin."""
     change_process(CLOSE_MEMORY, TAKE_ORPHANS)
-    if hasattr(resource, "RLIMIT_MSGQUEUE"):  # of message queues, nothing shows that one was left
+    if hasattr(resource, "RLIMIT_MSGQUEUE"):  # a message queue that is left behind could not be found
         resource.setrlimit(resource.RLIMIT_MSGQUEUE, (0, 0))
-    size, cpu_s, left = _read_head()
-    before = state() if left else ()
-    while left:
+    size, cpu_s, remaining = _read_head()
+    before = state() if remaining else ()
+    while remaining:
         judge = os.fork()
         if judge == 0:
             _begin(size, cpu_s)
         _, status = os.waitpid(judge, 0)
         if status not in _IN_ORDER or not _is_alone() or state() != before:
             os._exit(CUT_SHORT)
-        size, cpu_s, left = _read_head()
+        size, cpu_s, remaining = _read_head()
     _begin(size, cpu_s)
 
 
@@ -64,15 +64,15 @@ def _read_head() -> list[int]:
 
 
 def _begin(size: int, cpu_s: int) -> NoReturn:
-    """Become a judge."""
+    """Become the judge of one solution."""
     if cpu_s:
         resource.setrlimit(resource.RLIMIT_CPU, (cpu_s, cpu_s + 1))  # SIGXCPU, then SIGKILL
     judge_one(size)
 
 
 def _is_alone() -> bool:
-    """Whether nothing runs any more of what was forked from here."""
-    for _ in range(int(GONE_S / 0.001)):
+    """Whether no descendant of this process is left."""
+    for _ in range(int(END_S / 0.001)):
         try:
             ended, _status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
@@ -83,15 +83,15 @@ def _is_alone() -> bool:
 
 
 def state() -> State:
-    """What a solution could have changed for those that come after it."""
-    turns = [getattr(os, name)(0) for name in ("sched_getscheduler", "sched_getaffinity") if hasattr(os, name)]
-    # On stderr they all print: one that does not wait, or signals what it is used for, fails them.
-    turns += [os.getpriority(os.PRIO_PROCESS, 0), fcntl(2, F_GETFL)]
-    return turns, [_listed(folder) for folder in FOLDERS], [_read(table) for table in TABLES]
+    """Everything found that a solution could have changed for the next ones."""
+    schedule = [getattr(os, name)(0) for name in ("sched_getscheduler", "sched_getaffinity") if hasattr(os, name)]
+    # All of them print to stderr: made non-blocking, or sending signals, it would fail the next ones.
+    schedule += [os.getpriority(os.PRIO_PROCESS, 0), fcntl(2, F_GETFL)]
+    return schedule, [_entries(folder) for folder in FOLDERS], [_read(table) for table in TABLES]
 
 
-def _listed(folder: str) -> tuple[int, list[str]]:
-    """What is in a folder, and who may look and write there, which its owner, any solution, can change."""
+def _entries(folder: str) -> tuple[int, list[str]]:
+    """The mode and the entries of a folder; any solution owns the folder and can change its mode."""
     try:
         return os.stat(folder).st_mode, sorted(os.listdir(folder))  # noqa: PTH116, PTH208 - pathlib would cost 5 ms
     except OSError as error:

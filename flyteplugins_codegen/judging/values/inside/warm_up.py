@@ -1,9 +1,9 @@
-"""Goes through a judgement in the process that later forks the judges: what they have in common is warm then.
+"""Runs one judgement in the process that later forks the judges, so that the memory they share is already warm.
 
-A part of the program that judges by values: standard library only. It is imported, and so run, in a warm worker only,
-as the last module and before there is any job. Python adapts its code while that runs, and remembers in its types where
-their methods are: each such note is in a page of memory that every judge, and every judged process, would have to copy
-for itself, and copying pages is half of what a short judgement costs.
+Part of the program that judges by values; standard library only. Only a warm worker imports it, and so runs it: as the
+last module, before there is any job. Python specialises its code while that runs, and caches in its types where their
+methods are. Each such change is in a page of memory that every judge and every candidate's process would otherwise copy
+for itself, and copying pages is half of the cost of a short judgement.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from zlib import compress
 
 TYPE_CHECKING = False  # as typing has it; importing typing would cost each start 5 ms
 if TYPE_CHECKING:
-    from flyteplugins_codegen.judging.values.inside.candidate import Judged
-    from flyteplugins_codegen.judging.values.inside.judge import Plan, Report
+    from flyteplugins_codegen.judging.values.inside.candidate import CandidatePeer
+    from flyteplugins_codegen.judging.values.inside.judge import JudgingPlan, SealedReport
     from flyteplugins_codegen.judging.values.inside.plain_data import Tree, write_call, write_value
-    from flyteplugins_codegen.judging.values.inside.protocol import Link, Slate
-    from flyteplugins_codegen.judging.values.inside.proxies import Judge
+    from flyteplugins_codegen.judging.values.inside.protocol import Link, SharedBuffer
+    from flyteplugins_codegen.judging.values.inside.proxies import JudgePeer
 else:
-    from candidate import Judged
-    from judge import Plan, Report
+    from candidate import CandidatePeer
+    from judge import JudgingPlan, SealedReport
     from plain_data import write_call, write_value
-    from protocol import Link, Slate
-    from proxies import Judge
+    from protocol import Link, SharedBuffer
+    from proxies import JudgePeer
 
 TIMES = 4
 SOLUTION = "from typing import List\ndef f(x: List[int]) -> int:\n    return x\n"
 VALUES = (1, "a", [1, 2, 3], 1.5, None, True, ["a", "b"], (1, 2), {"a": 1}, [[1], [2]])
 
 
-class _InTurn(Link):
-    """The judge's end, where the other end is in the same process: it has its turn before the judge listens."""
+class _SteppingLink(Link):
+    """The judge's link if the candidate is in the same process: it lets the candidate answer before it reads."""
 
-    def __init__(self, reading: int, writing: int, other: Judged) -> None:
+    def __init__(self, reading: int, writing: int, other: CandidatePeer) -> None:
         super().__init__(reading, writing)
         self._other = other
 
@@ -48,18 +48,21 @@ class _InTurn(Link):
         return super().is_heard(within_s)
 
 
-def rehearse() -> None:
-    """Judge a solution of ours, and leave nothing of it behind."""
-    (questions, asking), (answers, answering), slate, words = os.pipe(), os.pipe(), Slate(), sys.argv[:]
-    judged = Judged(Link(questions, answering), slate)
-    judge = Judge(_InTurn(answers, asking, judged), slate, 0)
+def judge_own_solution() -> None:
+    """Judge a solution of ours, and remove its traces."""
+    (questions, asking), (answers, answering), buffer, words = os.pipe(), os.pipe(), SharedBuffer(), sys.argv[:]
+    candidate = CandidatePeer(Link(questions, answering), buffer)
+    judge = JudgePeer(_SteppingLink(answers, asking, candidate), buffer, 0)
     stdout = os.open(os.devnull, os.O_WRONLY)
-    plan, report = Plan([("context", SOLUTION), ("checks", _checks())], None), Report(b"", judge, 0, stdout)
+    plan, report = (
+        JudgingPlan([("context", SOLUTION), ("checks", _checks())], None),
+        SealedReport(b"", judge, 0, stdout),
+    )
     for _ in range(TIMES):
         for name, run in plan.prepare(judge, SOLUTION, "f"):
             report.run(name, run, plan.sources)
-            report.tell([name, judge.calls])
-    slate.close()
+            report.write([name, judge.calls])
+    buffer.close()
     for descriptor in (questions, asking, answers, answering, stdout):
         os.close(descriptor)
     sys.argv[:] = words
@@ -72,4 +75,4 @@ def _checks() -> str:
     return f"import sys\ncheck = sys.modules['compare'].Cases({packed!r}, 'close', 0.0).check\n"
 
 
-rehearse()
+judge_own_solution()

@@ -1,4 +1,4 @@
-"""The judged process: it prepares the tests, imports the solution, and runs them with pytest."""
+"""The candidate's process: it prepares the tests, imports the solution, and runs the tests with pytest."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from flyteplugins_codegen.judging.suites.inside.audit import (
     asker_test,
     hook_values,
     on_event,
+    origin_finder,
     owner_test,
-    places,
 )
 from flyteplugins_codegen.judging.suites.inside.instrument import (
     calls_for_tests,
@@ -34,7 +34,7 @@ from flyteplugins_codegen.judging.suites.inside.integrity import (
     note_asserting,
     note_libraries,
     sealed,
-    stand_in,
+    substitute_module,
 )
 from flyteplugins_codegen.judging.suites.inside.reporting import (
     add_phase,
@@ -52,10 +52,8 @@ if TYPE_CHECKING:
 
     Send: TypeAlias = Callable[..., None]
 
-# How pytest is used: what it is started with, hooks that hand on what it tells them, how it explains a failure.
-
-# They keep pytest's configuration, which leads to everything, where anybody finds it, or are of no use here; the last
-# two collect garbage five times at the end. Assertions are rewritten and explained without the first.
+# These plugins keep pytest's configuration, which leads to everything, where any code finds it, or are of no use here;
+# the last two collect garbage five times at the end. Assertions are rewritten and explained without the first.
 BLOCKED: Final = (
     *("assertion", "debugging", "cacheprovider", "doctest", "pastebin", "setuponly", "setupplan", "stepwise"),
     *("threadexception", "unraisableexception"),
@@ -66,24 +64,24 @@ OPTIONS: Final = (
 )
 
 
-def make_plugin(hookimpl: Any, **acts: Callable[..., Any]) -> ModuleType:
-    """A plugin of which the hooks call `begin`, `make_module`, `refuse`, `start`, `report`, `finish` and `end`."""
+def make_plugin(hookimpl: Any, **hooks: Callable[..., Any]) -> ModuleType:
+    """A plugin whose hooks call `begin`, `make_module`, `refuse`, `start`, `report`, `finish` and `end`."""
     plugin = ModuleType("judge")
     first = hookimpl(tryfirst=True)
     names = vars(plugin)
-    names["pytest_collection"] = first(sealed(pytest_collection, act=acts["begin"]))
-    names["pytest_pycollect_makemodule"] = first(sealed(pytest_pycollect_makemodule, act=acts["make_module"]))
-    names["pytest_exception_interact"] = sealed(pytest_exception_interact, act=acts["refuse"])
-    names["pytest_runtest_logstart"] = sealed(pytest_runtest_logstart, act=acts["start"])
-    reporting = sealed(pytest_runtest_makereport, act=acts["report"])
+    names["pytest_collection"] = first(sealed(pytest_collection, act=hooks["begin"]))
+    names["pytest_pycollect_makemodule"] = first(sealed(pytest_pycollect_makemodule, act=hooks["make_module"]))
+    names["pytest_exception_interact"] = sealed(pytest_exception_interact, act=hooks["refuse"])
+    names["pytest_runtest_logstart"] = sealed(pytest_runtest_logstart, act=hooks["start"])
+    reporting = sealed(pytest_runtest_makereport, act=hooks["report"])
     names["pytest_runtest_makereport"] = hookimpl(wrapper=True, tryfirst=True)(reporting)
-    names["pytest_runtest_logfinish"] = sealed(pytest_runtest_logfinish, act=acts["finish"])
-    names["pytest_sessionfinish"] = hookimpl(trylast=True)(sealed(pytest_sessionfinish, act=acts["end"]))
+    names["pytest_runtest_logfinish"] = sealed(pytest_runtest_logfinish, act=hooks["finish"])
+    names["pytest_sessionfinish"] = hookimpl(trylast=True)(sealed(pytest_sessionfinish, act=hooks["end"]))
     return plugin
 
 
 def pytest_collection(session: Any, *, act: Callable[[Any], None]) -> None:
-    """Import the solution before the tests, so that a failure to import is told as its own."""
+    """Import the solution before the tests, so that its failure to import is reported as such."""
     act(session)
 
 
@@ -93,40 +91,40 @@ def pytest_pycollect_makemodule(module_path: Any, parent: Any, *, act: Callable[
 
 
 def pytest_exception_interact(node: Any, call: Any, *, act: Callable[[BaseException], None]) -> None:
-    """Tell why the tests could not be collected."""
+    """Report why the tests could not be collected."""
     if not hasattr(node, "runtest"):
         act(call.excinfo.value)
 
 
 def pytest_runtest_logstart(nodeid: str, *, act: Callable[[str], None]) -> None:
-    """Tell that a test starts, and give it an empty folder for its outputs."""
+    """Report that a test starts, and give it an empty folder for its outputs."""
     act(nodeid)
 
 
 def pytest_runtest_makereport(
     item: Any, call: Any, *, act: Callable[[str, Any, BaseException | None], None]
 ) -> Generator[None, Any, Any]:
-    """Take the report of a phase, with the exception that it was made from."""
-    # Taken first: of a unittest.SkipTest, pytest keeps only the text and replaces the exception by its own.
+    """Pass on the report of a phase, with the exception that it was made from."""
+    # Read before the yield: pytest replaces a unittest.SkipTest by an exception of its own and keeps only the text.
     raised = call.excinfo.value if call.excinfo else None
     report = yield
-    # unittest's cases come only by pytest's hook
+    # For unittest's cases the exception is set by pytest's own hook.
     act(item.nodeid, report, raised or (call.excinfo.value if call.excinfo else None))
     return report
 
 
 def pytest_runtest_logfinish(nodeid: str, *, act: Callable[[str], None]) -> None:
-    """Tell what became of a test."""
+    """Report the result of a test."""
     act(nodeid)
 
 
 def pytest_sessionfinish(*, act: Callable[[], None]) -> None:
-    """Look once more, when the last test has cleaned up after itself."""
+    """Look for changes once more, when the last test has cleaned up."""
     act()
 
 
 def explain_assertions() -> None:
-    """Have failed comparisons explained in full, as pytest does itself, but without its configuration at hand."""
+    """Have failed comparisons explained in full, as pytest does, but without access to its configuration."""
     from _pytest.assertion import util
     from _pytest.assertion.highlight import dummy_highlighter
 
@@ -145,29 +143,29 @@ def explain_comparison(op: str, left: Any, right: Any, *, compare: Callable[...,
 OUTPUTS_VARIABLE: Final = "FLYTE_CODEGEN_OUTPUTS"
 IMPORT_FAILED, TAMPERED = 70, 72
 SOLUTION, TEST_MODULE = "solution", "test_solution"
-# What leads from a function to its module and its caller's names, and raises no audit event.
+# Attributes that lead from a function to its module and its caller's names without an audit event.
 LEADING: Final = ("__globals__", "__closure__", "cell_contents")
 _exit: Final = os._exit
 
 
-def run_tests(pytest: Any, send: Send, app: str, given: list[bytes]) -> int:
-    """Run them; the status to end with. `given` are the tests and the supervisor's secret, and empty thereafter."""
+def run_tests(pytest: Any, send: Send, app: str, handed_over: list[bytes]) -> int:
+    """Run the tests; the exit status. `handed_over` holds the tests and the supervisor's secret, and is emptied."""
     import tempfile
 
     os.chdir(app)
     sys.argv[:] = ["pytest"]
-    places_of_files = [f"--rootdir={app}", f"--confcutdir={app}", f"--basetemp={tempfile.mkdtemp(prefix='tests-')}/t"]
+    path_options = [f"--rootdir={app}", f"--confcutdir={app}", f"--basetemp={tempfile.mkdtemp(prefix='tests-')}/t"]
     path = f"{app}/{TEST_MODULE}.py"
     run, flush = pytest.main, sys.stdout.flush
-    plugin = make_plugin(pytest.hookimpl, **_acts(pytest, send, path, given))
-    status = int(run([*OPTIONS, *places_of_files, path], plugins=[plugin]))
+    plugin = make_plugin(pytest.hookimpl, **_hooks(pytest, send, path, handed_over))
+    status = int(run([*OPTIONS, *path_options, path], plugins=[plugin]))
     send("end", "status", str(status))
     flush()
     return status
 
 
 def tamperer(send: Send) -> Callable[[str], None]:
-    """What tells that something was tampered with, and ends the process: nothing that comes after counts."""
+    """A function that reports tampering and ends the process, so that nothing after it counts."""
 
     def tamper(text: str) -> None:
         send("tampered", "text", text)
@@ -176,21 +174,21 @@ def tamperer(send: Send) -> Callable[[str], None]:
     return tamper
 
 
-def _acts(pytest: Any, send: Send, path: str, given: list[bytes]) -> dict[str, Callable[..., Any]]:
-    """What the hooks of the plugin call."""
+def _hooks(pytest: Any, send: Send, path: str, handed_over: list[bytes]) -> dict[str, Callable[..., Any]]:
+    """The functions that the hooks of the plugin call."""
     app = path.rpartition("/")[0]
     solution = _lines_of(f"{app}/{SOLUTION}.py")
-    tests = given[0].decode(errors="replace").splitlines()
+    tests = handed_over[0].decode(errors="replace").splitlines()
     describe = describer({f"{SOLUTION}.py": solution, f"{TEST_MODULE}.py": tests})
-    place_of = places(_library_folders(app), path, ("<suite_runner>/", f"{app}/runner.py"))
+    origin_of = origin_finder(_library_folders(app), path, ("<suite_runner>/", f"{app}/runner.py"))
     judge = SimpleNamespace(pytest=pytest, send=send, tamper=tamperer(send), path=path, describe=describe)
-    judge.place_of, judge.solution, judge.differences, judge.asserting = place_of, solution, list, list
+    judge.origin_of, judge.solution, judge.differences, judge.asserting = origin_of, solution, list, list
 
     def begin(session: Any) -> None:
-        vars(session.config.option).update(trace=False, usepdb=False)  # which other plugins ask for
+        vars(session.config.option).update(trace=False, usepdb=False)  # options of blocked plugins that others read
         try:
-            prepare(judge, session.config.pluginmanager, given)
-        except Exception as error:  # noqa: BLE001  -- nothing of the solution's has run: it is not to blame
+            prepare(judge, session.config.pluginmanager, handed_over)
+        except Exception as error:  # noqa: BLE001  -- nothing of the solution has run yet: it is not to blame
             send("unprepared", "message", f"{type(error).__name__}: {error}")
             _exit(TAMPERED)
         import_solution(judge)
@@ -207,10 +205,10 @@ def _acts(pytest: Any, send: Send, path: str, given: list[bytes]) -> dict[str, C
         for text in judge.differences():
             send("tampered", "text", text)
 
-    return {"begin": begin, "make_module": make_module, "refuse": refuse, "end": end, **_acts_of_tests(judge)}
+    return {"begin": begin, "make_module": make_module, "refuse": refuse, "end": end, **_test_hooks(judge)}
 
 
-def _acts_of_tests(judge: SimpleNamespace) -> dict[str, Callable[..., Any]]:
+def _test_hooks(judge: SimpleNamespace) -> dict[str, Callable[..., Any]]:
     results: dict[str, dict[str, Any]] = {}
     clear = clearer(os.environ.get(OUTPUTS_VARIABLE, "/var/outputs"))
 
@@ -221,9 +219,9 @@ def _acts_of_tests(judge: SimpleNamespace) -> dict[str, Callable[..., Any]]:
     def report(nodeid: str, report: Any, raised: BaseException | None) -> None:
         result = results.setdefault(nodeid, new_result())
         add_phase(result, report, raised, judge.describe)
-        # A test that a mark expects to fail raised any other exception.
+        # A test marked as expected to fail may raise any other exception.
         is_given_up = not hasattr(report, "wasxfail") or isinstance(raised, judge.pytest.xfail.Exception)
-        if report.skipped and raised is not None and is_given_up and _is_of_others(raised, judge):
+        if report.skipped and raised is not None and is_given_up and _is_untrusted(raised, judge):
             why = f"the solution skipped the test, which is not its own to skip: {type(raised).__name__}"
             fail(result, "failed", ("message", why, *judge.describe(raised)[-2:]))
 
@@ -233,24 +231,24 @@ def _acts_of_tests(judge: SimpleNamespace) -> dict[str, Callable[..., Any]]:
     return {"start": start, "report": report, "finish": finish}
 
 
-def _is_of_others(error: BaseException, judge: SimpleNamespace) -> bool:
-    """Whether any code but the tests' and a library's raised it."""
-    return any(judge.place_of(file)[0] == UNTRUSTED for file in files_of(error))
+def _is_untrusted(error: BaseException, judge: SimpleNamespace) -> bool:
+    """Whether untrusted code is in the traceback of an exception."""
+    return any(judge.origin_of(file)[0] == UNTRUSTED for file in files_of(error))
 
 
 # --- before the solution ----------------------------------------------------------------------------------------------
 
 
-def prepare(judge: SimpleNamespace, plugins: Any, given: list[bytes]) -> None:
-    """Compile the tests, import what they import, note what is there, and set the watch."""
-    tests, secret = given
-    given.clear()
+def prepare(judge: SimpleNamespace, plugins: Any, handed_over: list[bytes]) -> None:
+    """Compile the tests, import what they import, remember the libraries' contents, and add the audit hook."""
+    tests, secret = handed_over
+    handed_over.clear()
     try:
         tree = ast.parse(tests, judge.path)
         judge.imported, judge.patched = imported_modules(tree), patched_names(tree)
         judge.identifiers = identifiers(tree)
-        judge.is_marked = mark_approximations(judge.pytest, asker_test(judge.place_of))
-        # Their own, unless they say that they change those of all.
+        judge.is_marked = mark_approximations(judge.pytest, asker_test(judge.origin_of))
+        # Builtins of their own, unless the tests mention that they change the shared ones.
         judge.builtins = builtins if b"builtins" in tests else dict(vars(builtins))
         judge.code, holding = compile_tests(tree, judge.path, secret, _calls(judge))
     except (SyntaxError, RecursionError) as error:
@@ -261,12 +259,12 @@ def prepare(judge: SimpleNamespace, plugins: Any, given: list[bytes]) -> None:
     for name in (*judge.imported, *libraries):
         _import_if_there(name)
     explain_assertions()
-    judge.pytest.mark._config = None  # noqa: SLF001  -- it is there to warn of unknown marks, and leads to everything
+    judge.pytest.mark._config = None  # noqa: SLF001  -- it only warns of unknown marks, and leads to everything
     guard_doors(judge.tamper)
     leave_main()
     judge.differences = note_libraries(plugins, judge.imported, judge.patched)
     SEALED.add(judge.send)
-    sys.addaudithook(sealed(on_event, tamper=judge.tamper, **hook_values(judge.place_of, SEALED, holding)))
+    sys.addaudithook(sealed(on_event, tamper=judge.tamper, **hook_values(judge.origin_of, SEALED, holding)))
 
 
 def _calls(judge: SimpleNamespace) -> dict[str, Any]:
@@ -274,8 +272,8 @@ def _calls(judge: SimpleNamespace) -> dict[str, Any]:
     return calls_for_tests(
         judge.send,
         judge.tamper,
-        lambda: judge.asserting(),  # noqa: PLW0108  -- another by then
-        owner_of=owner_test(judge.place_of),
+        lambda: judge.asserting(),  # noqa: PLW0108  -- the attribute is replaced later
+        owner_of=owner_test(judge.origin_of),
         is_of_tests=lambda value: judge.is_marked(value) or _is_any(value, judge.identifiers),
         is_judged=lambda: getpid() == pid,
         end=lambda: _exit(TAMPERED),
@@ -283,25 +281,25 @@ def _calls(judge: SimpleNamespace) -> dict[str, Any]:
 
 
 def _is_any(value: Any, identifiers: frozenset[str]) -> bool:
-    """Whether it is unittest's object that is equal to everything, in tests that speak of it."""
+    """Whether it is `unittest.mock.ANY`, in tests that mention it."""
     mock = sys.modules.get("unittest.mock")
     return mock is not None and value is mock.ANY and "ANY" in identifiers
 
 
 def _import_if_there(name: str) -> None:
-    """Import what the tests will import; what fails here fails again there, and is told then."""
+    """Import a module that the tests will import; a failure is reported when it happens there again."""
     with suppress(Exception):
         import_module(name)
 
 
 def _library_folders(app: str) -> tuple[str, ...]:
-    """Where modules are imported from, but for the solution's own folder; the longest first."""
-    found = {os.__file__.rpartition("/")[0], *(each.rstrip("/") for each in sys.path if each.startswith("/"))} - {app}
-    return tuple(sorted((f"{each}/" for each in found), key=len, reverse=True))
+    """The folders that modules are imported from, except the solution's; the longest first."""
+    folders = {os.__file__.rpartition("/")[0], *(path.rstrip("/") for path in sys.path if path.startswith("/"))} - {app}
+    return tuple(sorted((f"{folder}/" for folder in folders), key=len, reverse=True))
 
 
 def _lines_of(path: str) -> list[str]:
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123  -- pathlib may not be there, and is slow to import
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123  -- pathlib may not be imported yet, and is slow to import
         return file.read().splitlines()
 
 
@@ -309,15 +307,15 @@ def _lines_of(path: str) -> list[str]:
 
 
 def import_solution(judge: SimpleNamespace) -> None:
-    """Import it; where it cannot be imported, nothing is tested."""
+    """Import the solution; if it cannot be imported, report that and end the process."""
     finders = list(sys.meta_path)
     try:
         import_module(SOLUTION)
-    except BaseException as error:  # noqa: BLE001  -- SystemExit on import is a failure like any other
+    except BaseException as error:  # noqa: BLE001  -- SystemExit is a failure like any other
         judge.send("import_failed", *judge.describe(error))
         judge.send("end", "status", str(IMPORT_FAILED))
         _exit(IMPORT_FAILED)
-    # A finder of the solution's must not come before those that were there.
+    # A finder that the solution added must not come before the others.
     sys.meta_path[:] = finders + [finder for finder in sys.meta_path if finder not in finders]
     if sys.modules.pop(TEST_MODULE, None) is not None:
         judge.tamper(f"sys.modules['{TEST_MODULE}'] was there before the tests")
@@ -331,16 +329,16 @@ def import_solution(judge: SimpleNamespace) -> None:
 
 
 def get_tests(*, act: Callable[[], ModuleType]) -> ModuleType:
-    """`_getobj` of pytest's module."""
+    """The `_getobj` of pytest's module of the tests."""
     return act()
 
 
 def execute_tests(judge: SimpleNamespace) -> ModuleType:
-    """The tests' module, executed; in `sys.modules` stands another in its place."""
+    """Execute the tests' module; `sys.modules` gets a substitute for it."""
     module = ModuleType(TEST_MODULE)
     names = vars(module)
     names |= {"__file__": judge.path, "__builtins__": judge.builtins}
-    sys.modules[TEST_MODULE] = stand_in(names, asker_test(judge.place_of), judge.tamper)
+    sys.modules[TEST_MODULE] = substitute_module(names, asker_test(judge.origin_of), judge.tamper)
     exec(judge.code, names)  # noqa: S102  -- the tests are what this is for
     del judge.code
     judge.asserting = note_asserting(names, judge.imported, judge.patched)
@@ -348,13 +346,13 @@ def execute_tests(judge: SimpleNamespace) -> ModuleType:
 
 
 def clearer(folder: str) -> Callable[[], None]:
-    """What empties the folder of outputs, with functions that were there before the solution."""
+    """A function that empties the folder of outputs, with functions bound before the solution runs."""
     from shutil import rmtree
 
     scandir, remove = os.scandir, os.remove
 
     def clear() -> None:
-        """Never raises: what cannot be removed is left for the test to meet."""
+        """Remove every entry; never raises, and leaves what cannot be removed."""
         try:
             with scandir(folder) as entries:
                 for entry in list(entries):
