@@ -1,4 +1,4 @@
-"""The report: one file, opened in a real browser, wide and narrow, light and dark; nothing of a sample is markup."""
+"""The report: one file, opened in a real browser, wide and narrow, light and dark; no text of a sample is markup."""
 
 from __future__ import annotations
 
@@ -169,3 +169,88 @@ def test_a_notebook_shows_the_scores() -> None:
     assert "pass@1" in shown
     assert "<script" not in shown
     assert "too few samples" in shown
+
+
+COLUMNS = (
+    "task",
+    "reason",
+    "sample_id",
+    "language",
+    "model",
+    "flawed task",
+    "flaw",
+    "unanswered",
+    "skipped",
+    "code",
+)
+# The marks that Unicode has for directions: U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069.
+MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def marked(column: str) -> str:
+    return f"<{column} {MARKS}>"
+
+
+def visible(column: str) -> str:
+    return f"<{column} {''.join(f'[U+{ord(mark):04X}]' for mark in MARKS)}>"
+
+
+def marked_evaluation() -> Evaluation:
+    """An evaluation by languages, of two problems that the earlier run solved; every string has marks of direction."""
+    task = marked("task")
+    results = [
+        SampleResult(
+            task_id=task if index == 0 else "other",
+            index=index,
+            outcome="wrong_answer",
+            reason=marked("reason"),
+            sample_id=marked("sample_id"),
+        )
+        for index in range(2)
+    ]
+    return summarize(
+        results,
+        (1,),
+        categories={task: marked("language")},
+        flaws=[Flaw(marked("flawed task"), marked("flaw"))],
+        unanswered=[marked("unanswered")],
+        skipped=[marked("skipped")],
+    )
+
+
+@pytest.fixture(scope="module")
+def marked_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("marked") / "report.html"
+    given = [Sample(task_id=task, solution=f"pass  # {marked('code')}") for task in (marked("task"), "other")]
+    ends = [SampleResult(task_id=marked("task"), index=0, outcome="passed")]
+    before = summarize(ends, (1,))
+    return marked_evaluation().report(path, samples=given, before=before, title=marked("model"))
+
+
+def test_no_mark_of_direction_is_in_the_file(marked_report: Path) -> None:
+    page = marked_report.read_text()
+    escapes = [f"\\u{ord(mark):04x}" for mark in MARKS]
+    assert [mark for mark in (*MARKS, *escapes) if mark in page] == []
+    assert not any(mark in marked_evaluation()._repr_html_() for mark in MARKS)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_marks_of_direction_are_visible_in_every_column(marked_page: Page, column: str) -> None:
+    shown = "document.body.innerText + document.querySelector('h1').textContent"
+    assert visible(column) in marked_page.evaluate(shown)
+
+
+@pytest.fixture(scope="module")
+def marked_page(marked_report: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser_page(tmp_path_factory.mktemp("browser")) as opened:
+        opened.open(marked_report)
+        opened.evaluate(
+            "document.getElementById('data').remove();"
+            "for (const each of list.children) { each.open = true; each.dispatchEvent(new Event('toggle')) }"
+        )
+        yield opened
+
+
+def test_a_problem_is_found_by_its_button_whatever_characters_its_name_has(page: Page) -> None:
+    page.evaluate("[...document.querySelectorAll('.matrix button')].find(e => e.dataset.task[0] === 'H').click()")
+    assert page.evaluate("found.textContent") == "1 to 10 of 10 samples"

@@ -1,10 +1,14 @@
-"""Results in files: every sample's end, in order, the same bytes for the same findings."""
+"""Results in files: a row for each sample, in order, and the same bytes for the same findings."""
 
 from __future__ import annotations
 
 import json
 import math
+import os
+import stat
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Thread
 
 import pyarrow.parquet as pq
 import pytest
@@ -80,3 +84,58 @@ def test_two_evaluations_are_compared_from_either_side() -> None:
     better = summarize([SampleResult(task_id="T/1", index=0, outcome="passed")], (1,))
     told = evaluation().compare(better)
     assert (told.better, told.difference[1]) == (("T/1",), 0.5)
+
+
+Write = Callable[[Evaluation, Path], Path]
+WRITERS: tuple[Write, ...] = (Evaluation.to_json_lines, Evaluation.to_parquet, Evaluation.report)
+by_every_method = pytest.mark.parametrize("write", WRITERS, ids=lambda method: method.__name__)
+
+
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    previous = os.umask(0o022)
+    yield
+    os.umask(previous)
+
+
+@pytest.mark.usefixtures("usual_umask")
+@by_every_method
+def test_a_file_has_the_permissions_that_the_umask_allows(tmp_path: Path, write: Write) -> None:
+    path = write(evaluation(), tmp_path / "results")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o644
+
+
+@by_every_method
+def test_a_link_stays_a_link_and_its_target_is_written(tmp_path: Path, write: Write) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("earlier")
+    link.symlink_to(target)
+    write(evaluation(), link)
+    assert link.is_symlink()
+    assert target.read_bytes() == write(evaluation(), tmp_path / "plain").read_bytes()
+
+
+@by_every_method
+def test_a_pipe_gets_the_file(tmp_path: Path, write: Write) -> None:
+    pipe, received = tmp_path / "pipe", list[bytes]()
+    os.mkfifo(pipe)
+    reader = Thread(target=lambda: received.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    write(evaluation(), pipe)
+    reader.join(timeout=30)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert received == [write(evaluation(), tmp_path / "plain").read_bytes()]
+
+
+@by_every_method
+def test_stdout_gets_the_file(tmp_path: Path, write: Write) -> None:
+    stdout, (reader, writer) = os.dup(1), os.pipe()
+    os.dup2(writer, 1)
+    os.close(writer)
+    try:
+        write(evaluation(), Path("/dev/stdout"))  # less than the 64 KiB that a pipe holds
+    finally:
+        os.dup2(stdout, 1)
+        os.close(stdout)
+    with os.fdopen(reader, "rb") as file:
+        assert file.read() == write(evaluation(), tmp_path / "plain").read_bytes()
