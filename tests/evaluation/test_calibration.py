@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from flyteplugins_codegen.evaluation.calibration import Calibration, Plan, calibrate, measure_slowness
-from flyteplugins_codegen.evaluation.trials import Candidate, Verdict
+from flyteplugins_codegen.evaluation.calibration import Calibration, JudgingPlan, calibrate, measure_slowness
+from flyteplugins_codegen.evaluation.trials import CandidateProgram, Verdict
 from flyteplugins_codegen.evaluation.values import CheckTests, JudgedBy, Outcome, PairTests, Problem
 from flyteplugins_codegen.sandbox.contract import Limits
 
@@ -21,9 +21,9 @@ class Machine:
 
     def __init__(self, cpu_s: float = 0.1, **outcomes: Outcome) -> None:
         self._cpu_s, self._outcomes = cpu_s, outcomes
-        self.asked: list[Candidate] = []
+        self.asked: list[CandidateProgram] = []
 
-    def run_all(self, candidates: Iterator[Candidate], told: Callable[[Candidate, Verdict], None]) -> None:
+    def run_all(self, candidates: Iterator[CandidateProgram], told: Callable[[CandidateProgram, Verdict], None]) -> None:
         for candidate in candidates:
             self.asked.append(candidate)
             outcome = self._outcomes.get(candidate.judged_by, "passed")
@@ -32,7 +32,7 @@ class Machine:
 
 def calibrated(machine: Machine, problem: Problem = PROBLEM, slowness: float = 1.0) -> Calibration:
     problems = {"p": problem}
-    plan = Plan(problems=problems, keys={"p": b"key"}, judge="auto", limits=LIMITS, slowness=slowness)
+    plan = JudgingPlan(problems=problems, keys={"p": b"key"}, judge="auto", limits=LIMITS, slowness=slowness)
     return calibrate(plan, machine.run_all)["p"]
 
 

@@ -12,7 +12,7 @@ from browser import Page, browser_page
 
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, summarize
-from flyteplugins_codegen.evaluation.scores import Flaw
+from flyteplugins_codegen.evaluation.scores import ProblemFlaw
 from flyteplugins_codegen.evaluation.values import OUTCOMES, Sample, SampleResult
 
 HOSTILE = "</script><img src=x onerror=\"console.error('run')\"><!--\0\u2028\ud800 & 'quoted'"
@@ -39,7 +39,7 @@ def evaluation(given: list[Sample], *, shift: int = 0) -> Evaluation:
         )
         for index, sample in enumerate(given)
     ]
-    flaws = [Flaw(f"Flaw {HOSTILE}", HOSTILE)]
+    flaws = [ProblemFlaw(f"Flaw {HOSTILE}", HOSTILE)]
     categories = {given[0].task_id: f"category {HOSTILE}"}
     doubts = {
         "flaws": flaws,
@@ -212,7 +212,7 @@ def marked_evaluation() -> Evaluation:
         results,
         (1,),
         categories={task: marked("language")},
-        flaws=[Flaw(marked("flawed task"), marked("flaw"))],
+        flaws=[ProblemFlaw(marked("flawed task"), marked("flaw"))],
         unanswered=[marked("unanswered")],
         skipped=[marked("skipped")],
     )

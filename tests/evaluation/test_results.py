@@ -16,7 +16,7 @@ import pytest
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, read_evaluation, summarize
 from flyteplugins_codegen.evaluation.results import SCORES_KEY
-from flyteplugins_codegen.evaluation.scores import Flaw
+from flyteplugins_codegen.evaluation.scores import ProblemFlaw
 from flyteplugins_codegen.evaluation.values import SampleResult
 
 ENDS = (
@@ -27,7 +27,7 @@ ENDS = (
 
 
 def evaluation() -> Evaluation:
-    flaws = [Flaw("T/3", "its own solution fails")]
+    flaws = [ProblemFlaw("T/3", "its own solution fails")]
     return summarize(ENDS, (1, 2), categories={"T/1": "text"}, flaws=flaws, unanswered=("T/4",), skipped=("one",))
 
 

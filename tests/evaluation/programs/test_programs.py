@@ -14,7 +14,7 @@ from flyteplugins_codegen.evaluation.program_judges import (
     program_job,
 )
 from flyteplugins_codegen.evaluation.programs import languages
-from flyteplugins_codegen.evaluation.programs.languages import Way
+from flyteplugins_codegen.evaluation.programs.languages import Toolchain
 from flyteplugins_codegen.evaluation.values import ProgramTests, StdinPair, StdinTests
 from flyteplugins_codegen.sandbox.contract import Execution, Limits, Output, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
@@ -120,7 +120,7 @@ def test_a_program_that_waits_for_a_child_it_left_behind_does_not_hold_up_the_ne
 def test_a_language_that_is_not_installed_is_no_verdict_and_names_what_to_install(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(languages._COMPILED, "rust", Way(check=("no-rustc", "--version"), run=("./program",)))
+    monkeypatch.setitem(languages._COMPILED, "rust", Toolchain(check=("no-rustc", "--version"), run=("./program",)))
     with pytest.raises(SandboxError, match=r"nothing to run rust with .*no-rustc.*install rustc: `apt-get install"):
         judged(sandbox, "rust", "fn main() {}", DOUBLES)
 

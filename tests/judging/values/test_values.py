@@ -187,7 +187,9 @@ for inp, exp in ((3, 1.5), ([3.0], [1.5]), ([], [])):
 """
 
 PACKED = base64.b64encode(zlib.compress(b'["bare",[-4,0,1]]\n2.0')).decode()
-ROOT = CheckFunction(f"# It raises.\nimport sys\ncheck = sys.modules['compare'].Cases({PACKED!r}, 'root', 0.0).check\n")
+ROOT = CheckFunction(
+    f"# It raises.\nimport sys\ncheck = sys.modules['compare'].Cases({PACKED!r}, 'root', 0.0).check\n"
+)
 
 
 def test_arrays_are_plain_their_subclasses_are_not_and_nothing_is_close_to_something(
