@@ -23,7 +23,9 @@ class Machine:
         self._cpu_s, self._outcomes = cpu_s, outcomes
         self.asked: list[CandidateProgram] = []
 
-    def run_all(self, candidates: Iterator[CandidateProgram], told: Callable[[CandidateProgram, Verdict], None]) -> None:
+    def run_all(
+        self, candidates: Iterator[CandidateProgram], told: Callable[[CandidateProgram, Verdict], None]
+    ) -> None:
         for candidate in candidates:
             self.asked.append(candidate)
             outcome = self._outcomes.get(candidate.judged_by, "passed")

@@ -11,8 +11,8 @@ import pytest
 from forged_values import CHECK, RIGHT, WRONG
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.evaluation import Evaluation
+from flyteplugins_codegen.evaluation.run import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.values import (
     AssertTests,
     CheckTests,

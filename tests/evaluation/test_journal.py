@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.evaluation import Evaluation
 from flyteplugins_codegen.evaluation.journal import Journal
+from flyteplugins_codegen.evaluation.run import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.trials import Verdict
 
 SUPPORT = Path(__file__).parents[1] / "support"

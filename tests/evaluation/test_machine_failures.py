@@ -12,7 +12,7 @@ import pytest
 from forged_values import CHECK, RIGHT
 
 from flyteplugins_codegen.evaluation import workers
-from flyteplugins_codegen.evaluation.evaluate import evaluate
+from flyteplugins_codegen.evaluation.run import evaluate
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem, PytestTests, Sample, StdinPair, StdinTests
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox

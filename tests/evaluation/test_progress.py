@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from flyteplugins_codegen.evaluation.evaluate import open_progress
+from flyteplugins_codegen.evaluation.run import open_progress
 
 
 class Terminal(io.StringIO):

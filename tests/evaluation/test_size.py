@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluated_samples import PROBLEM, SAMPLES
 
-from flyteplugins_codegen.evaluation.evaluate import evaluate
+from flyteplugins_codegen.evaluation.run import evaluate
 from flyteplugins_codegen.evaluation.values import Sample
 
 SUPPORT = Path(__file__).parents[1] / "support"

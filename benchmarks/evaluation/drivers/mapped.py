@@ -10,9 +10,9 @@ import json
 import sys
 import time
 
-from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS
 from flyteplugins_codegen.evaluation.judges import values_job
 from flyteplugins_codegen.evaluation.problems.load import load_problems
+from flyteplugins_codegen.evaluation.run import DEFAULT_LIMITS
 from flyteplugins_codegen.evaluation.samples import load_samples, program_of
 from flyteplugins_codegen.evaluation.trials import CandidateProgram
 from flyteplugins_codegen.flyte.evaluation import judge_parts, split_evaluation

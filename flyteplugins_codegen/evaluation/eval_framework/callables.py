@@ -53,7 +53,7 @@ def read_pickle(text: str) -> bytes:
 
 
 def named_function(pickled: bytes) -> tuple[str, str] | None:
-    """Module and name of our function that replaces the one in the pickle; None if the pickle does more than name it."""
+    """Module and name of our function for the one that a pickle names; None if the pickle does more than that."""
     texts: list[str] = []
     try:
         for opcode, argument, _ in pickletools.genops(pickled):
@@ -99,8 +99,8 @@ def _read_result(execution: Execution) -> str | ExecutionResult:
     match json.loads(output.read_bytes(_MAX_RESULT_BYTES)):
         case str(text):
             return text
-        case [bool(success), str(output)]:
-            return ExecutionResult(success, output)
+        case [bool(success), str(printed)]:
+            return ExecutionResult(success, printed)
     raise DecodingError("a pickled function gave neither a text nor whether there was success and a text")
 
 
@@ -111,7 +111,7 @@ class CallableSerializer:
     allowed_modules: tuple[str, ...] = ()
 
     def encode(self, fn: Callable[..., Any]) -> str:
-        """The function as `module:function`. Raises EncodingError for one without such a name, or that cannot be read back."""
+        """The function as `module:function`. Raises EncodingError for one that cannot be read back by such a name."""
         name = _name_of(fn)
         if not self._is_allowed(fn.__module__):
             raise EncodingError(f"{name} cannot be read back: {self._remedy(fn.__module__)}")

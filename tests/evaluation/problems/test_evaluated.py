@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from flyteplugins_codegen.errors import PackageError, RequestError
-from flyteplugins_codegen.evaluation.evaluate import evaluate
 from flyteplugins_codegen.evaluation.problems.load import load_problems
+from flyteplugins_codegen.evaluation.run import evaluate
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem, Sample
 from flyteplugins_codegen.evaluation.workers import Packages, packages_of
 

@@ -151,7 +151,7 @@ def _check_limits(limits: Limits, whose: str) -> None:
 # --- the run ---
 
 
-def run(request: EvaluationRequest, samples: Iterable[Sample], stop: Event) -> Evaluation:
+def run_evaluation(request: EvaluationRequest, samples: Iterable[Sample], stop: Event) -> Evaluation:
     """Judge the samples and score them; see `evaluate`. No new sample begins once `stop` is set."""
     with ExitStack() as stack:
         canonical_journals, sample_journals = stack.enter_context(open_journals(request.journal))
@@ -337,7 +337,7 @@ async def _evaluate(  # noqa: PLR0913, PLR0917 - the signature that users are pr
     )
     stop = Event()
     try:
-        return await in_daemon_thread(run, request, samples, stop)
+        return await in_daemon_thread(run_evaluation, request, samples, stop)
     finally:
         stop.set()  # after an interrupt too: no new sample begins
 
