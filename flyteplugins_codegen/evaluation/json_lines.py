@@ -81,7 +81,7 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 
 def _next_line(file: IO[bytes], limit: int) -> tuple[bytes, bool]:
-    """The next line, and whether it is the last one, which it also is where a compressed stream is truncated."""
+    """The next line, and whether it is the last one; a truncated compressed stream ends with `_LOST`."""
     try:
         text = file.readline(limit + 1)
     except (EOFError, zlib.error):

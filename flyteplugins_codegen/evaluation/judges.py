@@ -17,8 +17,7 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.program_judges import (
     OUTPUT_TESTS,
     PROGRAM_TESTS,
-    begin_output,
-    begin_program,
+    output_flaw,
     output_trials,
     program_trials,
 )
@@ -51,7 +50,7 @@ from flyteplugins_codegen.judging.values.run import (
     sandboxed_batch,
     values_flaw_before_running,
 )
-from flyteplugins_codegen.models.run import SuiteReport, ValuesReport
+from flyteplugins_codegen.models.run import Cause, SuiteReport, ValuesReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job
 from flyteplugins_codegen.source.python import parse_python
 from flyteplugins_codegen.source.tests import declared_tests
@@ -66,13 +65,6 @@ _ALL_NAMES: Final = "from solution import *"
 _REMEDY: Final = "mend its tests, or leave it out"
 
 # --- by values ---
-
-
-def begin_values(candidate: CandidateProgram) -> Verdict | None:
-    """The verdict on a candidate that need not be run, None for others."""
-    verdict = too_long(candidate)
-    flaw = None if verdict else values_flaw_before_running(values_job(candidate))
-    return verdict_of(candidate, flaw, cpu_s=0, wall_s=0) if flaw else verdict
 
 
 def values_trials(candidates: Sequence[CandidateProgram]) -> Iterable[Trial]:
@@ -167,13 +159,6 @@ def context_of(problem: Problem) -> str:
 # --- by a counted suite ---
 
 
-def begin_suite(candidate: CandidateProgram) -> Verdict | None:
-    """The verdict on a candidate that need not be run, None for others."""
-    verdict = too_long(candidate)
-    flaw = None if verdict else suite_flaw_before_running(_suite_job(candidate))
-    return verdict_of(candidate, flaw, cpu_s=0, wall_s=0) if flaw else verdict
-
-
 def suite_trials(candidates: Sequence[CandidateProgram]) -> Iterable[Trial]:
     """A trial for each."""
     return [SuiteTrial(candidate, new_nonce()) for candidate in candidates]
@@ -252,20 +237,21 @@ def _case(number: int, text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Method:
-    """A method of judging: the types of tests it takes, the verdict without a run, and the trials to run."""
+    """A method of judging: the types of tests it takes, the trials to run, and the flaw that makes a run needless."""
 
     tests: tuple[type[Tests], ...]
-    begin: Callable[[CandidateProgram], Verdict | None]
     trials: Callable[[Sequence[CandidateProgram]], Iterable[Trial]]
+    flaw: Callable[[CandidateProgram], Cause | None]
 
 
 # The methods that take the same type of tests are ordered: the one that is hardest to fool comes first.
 _METHODS: Final[dict[JudgedBy, _Method]] = {
-    "values": _Method(VALUES_TESTS, begin_values, values_trials),
-    "suite": _Method(SUITE_TESTS, begin_suite, suite_trials),
-    "output": _Method(OUTPUT_TESTS, begin_output, output_trials),
+    "values": _Method(VALUES_TESTS, values_trials, lambda candidate: values_flaw_before_running(values_job(candidate))),
+    "suite": _Method(SUITE_TESTS, suite_trials, lambda candidate: suite_flaw_before_running(_suite_job(candidate))),
+    "output": _Method(OUTPUT_TESTS, output_trials, output_flaw),
 }
-_PROGRAM_METHOD: Final = _Method(PROGRAM_TESTS, begin_program, program_trials)  # for languages other than Python
+# For languages other than Python; the build finds their flaws.
+_PROGRAM_METHOD: Final = _Method(PROGRAM_TESTS, program_trials, lambda _: None)
 
 
 def methods_for(problem: Problem, judge: Judge) -> tuple[JudgedBy, ...]:
@@ -299,7 +285,9 @@ def _check_program(problem: Problem) -> None:
 
 def begin(candidate: CandidateProgram) -> Verdict | None:
     """The verdict on a candidate that need not be run, None for others."""
-    return _method(candidate).begin(candidate)
+    verdict = too_long(candidate)
+    flaw = None if verdict else _method(candidate).flaw(candidate)
+    return verdict_of(candidate, flaw, cpu_s=0, wall_s=0) if flaw else verdict
 
 
 def trials(candidates: Sequence[CandidateProgram]) -> Iterable[Trial]:

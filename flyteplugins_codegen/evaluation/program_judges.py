@@ -25,7 +25,7 @@ from flyteplugins_codegen.evaluation.programs.languages import (
     sources_of,
     toolchains_for,
 )
-from flyteplugins_codegen.evaluation.trials import CandidateProgram, Settled, Trial, Verdict, too_long, verdict_of
+from flyteplugins_codegen.evaluation.trials import CandidateProgram, Settled, Trial, verdict_of
 from flyteplugins_codegen.evaluation.values import JudgedBy, ProgramTests, StdinPair, StdinTests
 from flyteplugins_codegen.judging.causes import (
     DETERMINISTIC_ENVIRONMENT,
@@ -116,7 +116,8 @@ class ProgramEnd:
 
 def program_job(run: ProgramRun) -> Job:
     """The job that builds a program and does all its runs; it holds no expected output."""
-    sources = sources_of(run.language, run.program, _own_tests(run.tests))
+    sources = sources_of(run.language, run.program, run.tests.source if isinstance(run.tests, ProgramTests) else None)
+    encoded = {name: text.encode(errors="surrogatepass") for name, text in sources.files.items()}
     toolchains = toolchains_for(run.language)
     request = {
         "ways": [_commands(toolchain, sources) for toolchain in toolchains],
@@ -126,7 +127,7 @@ def program_job(run: ProgramRun) -> Job:
     }
     return Job(
         command=("python", f"{APP}/driver.py"),
-        program={"driver.py": module_path(inside), **_encoded(sources)},
+        program={"driver.py": module_path(inside), **encoded},
         inputs={name: path for toolchain in toolchains for name, path in toolchain.inputs.items()},
         env={name: value for toolchain in toolchains for name, value in toolchain.env.items()},
         outputs=("report",),
@@ -153,10 +154,6 @@ def program_end(run: ProgramRun, execution: Execution) -> ProgramEnd:
     )
 
 
-def _own_tests(tests: ProgramTests | StdinTests) -> str | None:
-    return tests.source if isinstance(tests, ProgramTests) else None
-
-
 def _inputs(run: ProgramRun) -> list[str]:
     return [pair.stdin for pair in run.tests.pairs] if isinstance(run.tests, StdinTests) else [run.word]
 
@@ -165,10 +162,6 @@ def _commands(toolchain: Toolchain, sources: Sources) -> dict[str, Sequence[str]
     names = tuple(sources.files)
     build, run = (fill_command(command, names, sources.main_class) for command in (toolchain.build, toolchain.run))
     return {"check": toolchain.check, "build": build, "run": run}
-
-
-def _encoded(sources: Sources) -> dict[str, bytes]:
-    return {name: text.encode(errors="surrogatepass") for name, text in sources.files.items()}
 
 
 def _with_build(limits: Limits) -> Limits:
@@ -262,11 +255,9 @@ def _unfinished(run: ProgramRun, cases: Sequence[object], execution: Execution) 
 # --- Python programs, by output ---
 
 
-def begin_output(candidate: CandidateProgram) -> Verdict | None:
-    """The verdict on a candidate that need not be run, None for others."""
-    verdict = too_long(candidate)
-    flaw = None if verdict else syntax_cause(candidate.program, "solution.py")
-    return verdict_of(candidate, flaw, cpu_s=0, wall_s=0) if flaw else verdict
+def output_flaw(candidate: CandidateProgram) -> Cause | None:
+    """The syntax error of a program, None if it has none."""
+    return syntax_cause(candidate.program, "solution.py")
 
 
 def output_trials(candidates: Sequence[CandidateProgram]) -> Iterable[Trial]:
@@ -344,11 +335,6 @@ def _ending(execution: Execution) -> str:
 
 
 # --- programs in other languages, by output or by their own tests ---
-
-
-def begin_program(candidate: CandidateProgram) -> Verdict | None:
-    """The verdict on a candidate that need not be run, None for others."""
-    return too_long(candidate)
 
 
 def program_trials(candidates: Sequence[CandidateProgram]) -> Iterable[Trial]:

@@ -42,7 +42,7 @@ def write_report(
 ) -> Path:
     """Write the page whole or not at all.
 
-    Raises RequestError where `samples` or `before` are for other problems, OSError where the file cannot be written.
+    Raises RequestError if `samples` or `before` are for other problems, OSError if the file cannot be written.
     """
     page = render_page(findings, samples=samples, before=before, title=title)
     write_file(path, page.encode())
@@ -144,8 +144,8 @@ def _doubts(findings: Findings) -> str:
         tasks = findings.unanswered
         names = wrapped(", ".join(tasks))
         # Of a benchmark that is sampled in part, hundreds have no sample.
-        shown = names if len(tasks) <= _MOST_NAMES else folded(f"{len(tasks):,} problems", names)
-        rows.append((shown, "no sample; in no score"))
+        cell = names if len(tasks) <= _MOST_NAMES else folded(f"{len(tasks):,} problems", names)
+        rows.append((cell, "no sample; in no score"))
     return table(("problem in doubt", "why"), rows)
 
 
@@ -213,7 +213,7 @@ def _problems(findings: Findings) -> str:
 
 
 def _strip(outcomes: Sequence[Outcome]) -> str:
-    """A square for each sample; where there is no room for squares, one part for each outcome, as wide as its share."""
+    """A square for each sample; of too many samples, one part for each outcome, as wide as its share."""
     if len(outcomes) <= _MOST_SQUARES:
         return "".join(f'<i class="{outcome}" title="{words(outcome)}"></i>' for outcome in outcomes)
     counts = Counter(outcomes)
@@ -262,7 +262,7 @@ def render_data(findings: Findings, samples: Iterable[Sample] | None) -> str:
     """The samples as JSON that cannot be mistaken for markup, with marks of direction made visible in every string.
 
     `rows` are by position, with the numbers of their task, outcome and code in the other lists. Raises RequestError
-    where a sample is for another problem than the result of the same index.
+    if a sample is for another problem than the result of the same index.
     """
     tasks = _task_numbers(findings)
     codes = _Codes()
@@ -302,7 +302,7 @@ class _Codes:
         self._free_chars = _MAX_PAGE_CHARS
 
     def number(self, code: str) -> int | None:
-        """The program's position in the list; None where the page has no room for it."""
+        """The program's position in the list; None if the page has no room for it."""
         code = shorten_middle(code, _MAX_CODE_CHARS)
         if code not in self.numbers:
             if len(code) > self._free_chars:

@@ -247,19 +247,19 @@ def load_samples(path: str | Path, problems: Sequence[Problem], *, unknown: Unkn
         RequestError: there is no such file; a line is malformed, is for an unknown problem, or repeats a sample's id.
             The message has file and line, and comes before any sample.
     """
-    place = Path(path)
-    if not (place.is_file() or place.is_dir()):  # a pipe could not be read twice
+    source = Path(path)
+    if not (source.is_file() or source.is_dir()):  # a pipe could not be read twice
         raise RequestError(f"samples {str(path)!r}: there is no such file or folder")
     ids = TaskIds(problems)
     checked = _CheckedRecords(ids, unknown)
-    for record in _records(place, on_cut=checked.cut.append):
+    for record in _records(source, on_cut=checked.cut.append):
         checked.add(record)
     if not sum(checked.counts.values()):
-        raise RequestError(f"{place} holds no sample for these problems; {'; '.join(checked.cut) or 'it is empty'}")
+        raise RequestError(f"{source} holds no sample for these problems; {'; '.join(checked.cut) or 'it is empty'}")
     for reason in checked.skipped():
-        _log.warning("samples %s: %s", place, reason)
+        _log.warning("samples %s: %s", source, reason)
     unanswered = tuple(task_id for task_id in ids.all if task_id not in checked.counts)
-    return Samples(place, checked.counts, checked.skipped(), unanswered, ids)
+    return Samples(source, checked.counts, checked.skipped(), unanswered, ids)
 
 
 def _records(path: Path, *, on_cut: Callable[[str], None]) -> Iterator[Record]:

@@ -1,4 +1,4 @@
-"""The names that `flyteplugins_codegen.evaluation` exports are what they say, whichever modules were imported before."""
+"""The names that `flyteplugins_codegen.evaluation` exports are never modules, whatever was imported before."""
 
 from __future__ import annotations
 

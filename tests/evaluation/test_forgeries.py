@@ -1,4 +1,4 @@
-"""Dishonest solutions to one problem, between honest ones: none of them passes, and no honest one fails."""
+"""Dishonest solutions of one problem, between honest ones: no dishonest one passes, and no honest one fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress is drawn for who watches, and for nobody else."""
+"""Progress is drawn on a terminal, and only there."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def samples() -> list[Sample]:
 
 
 def evaluation(given: list[Sample], *, shift: int = 0) -> Evaluation:
-    """Samples that end in every way; with a shift, another run in which some problems did otherwise."""
+    """Samples with every outcome; with a shift, another run in which some problems have other outcomes."""
     ends = [
         SampleResult(
             task_id=sample.task_id,
@@ -79,26 +79,26 @@ def choose(page: Page, *, task: str = "", outcome: str = "") -> str:
     return str(page.evaluate("found.textContent"))
 
 
-def test_the_page_asks_for_nothing_and_complains_of_nothing(page: Page, report: Path) -> None:
+def test_the_page_requests_nothing_and_has_no_errors(page: Page, report: Path) -> None:
     assert page.evaluate("document.images.length") == 0
     assert page.evaluate("document.scripts.length") == 2
     assert page.requests == [report.as_uri()]
     assert page.complaints == []
 
 
-def test_the_page_tells_scores_ends_problems_and_the_slowest(page: Page) -> None:
+def test_the_page_shows_scores_outcomes_problems_and_the_slowest_samples(page: Page) -> None:
     headings = texts(page, "h2")
     assert headings == ["Scores", "Against the earlier run", "Problems", "Slowest samples", "Samples"]
-    told = page.evaluate("document.body.innerText")
+    text = page.evaluate("document.body.innerText")
     for expected in ("130 samples of 13 problems; 13 that the machine failed are not counted", "pass@10", "p = "):
-        assert expected in told
+        assert expected in text
     assert len(texts(page, ".matrix .strip")) == PROBLEMS
     assert texts(page, "h3") == ["Worse: 6"]
     assert texts(page, ".link")[0].endswith("#129")
     assert texts(page, "td details:not([open]) summary") == ["200 problems"]
 
 
-def test_every_string_is_shown_as_it_was_given(page: Page) -> None:
+def test_every_string_is_shown_unchanged(page: Page) -> None:
     shown = HOSTILE.replace("\0", "\ufffd").replace("\ud800", "\\ud800")
     assert texts(page, "h1") == [f"Run {shown}"]
     assert f"category {shown}" in texts(page, "td")
@@ -106,7 +106,7 @@ def test_every_string_is_shown_as_it_was_given(page: Page) -> None:
     assert f"Unanswered 199 {shown}" in texts(page, "td details")[0]
 
 
-def test_samples_are_found_by_problem_and_by_end_page_by_page(page: Page) -> None:
+def test_samples_are_listed_by_problem_and_by_outcome_page_by_page(page: Page) -> None:
     assert choose(page) == "1 to 50 of 130 samples"
     click(page, "#next")
     click(page, "#next")
@@ -196,7 +196,7 @@ def visible(column: str) -> str:
 
 
 def marked_evaluation() -> Evaluation:
-    """An evaluation by languages, of two problems that the earlier run solved; every string has marks of direction."""
+    """An evaluation with marks of direction in every string; its categories are languages."""
     task = marked("task")
     results = [
         SampleResult(

@@ -42,16 +42,16 @@ def test_lines_are_read_back_as_they_were_and_scored_the_same(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ('{"task_id": "T/1"}', "results.jsonl:2: no result of a sample"),
         ('{"task_id": "T/1", "index": 1, "outcome": "won"}', "results.jsonl:2: outcome='won'"),
     ],
 )
-def test_a_line_that_holds_no_result_is_told_with_its_place(tmp_path: Path, line: str, told: str) -> None:
+def test_a_line_that_is_not_a_result_is_refused_with_file_and_line(tmp_path: Path, line: str, message: str) -> None:
     path = evaluation().to_json_lines(tmp_path / "results.jsonl")
     path.write_text(path.read_text().splitlines()[0] + "\n" + line + "\n")
-    with pytest.raises(RequestError, match=told):
+    with pytest.raises(RequestError, match=message):
         read_evaluation(path)
 
 
@@ -82,8 +82,8 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
 
 def test_two_evaluations_are_compared_from_either_side() -> None:
     better = summarize([SampleResult(task_id="T/1", index=0, outcome="passed")], (1,))
-    told = evaluation().compare(better)
-    assert (told.better, told.difference[1]) == (("T/1",), 0.5)
+    message = evaluation().compare(better)
+    assert (message.better, message.difference[1]) == (("T/1",), 0.5)
 
 
 Write = Callable[[Evaluation, Path], Path]

@@ -1,4 +1,4 @@
-"""An evaluation of any size: samples are drawn as they are needed, and nothing is kept of their texts."""
+"""Evaluations of any size: samples are read as they are needed, and their texts are not kept."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _KNOWN: Final = {
 
 
 def read_pickle(text: str) -> bytes:
-    """The pickle in a base64 text. Raises DecodingError for what is neither base64 nor the start of a pickle."""
+    """The pickle in a base64 text. Raises DecodingError for text that is not base64, or not of a pickle."""
     try:
         pickled = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

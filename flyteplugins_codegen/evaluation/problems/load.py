@@ -172,7 +172,8 @@ def own_problem(record: Record) -> Problem:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"])
-        raise RequestError(f"{record.place}: the problem's {field!r}: {first['msg']}; {_known()}") from None
+        known = f"the fields are {', '.join(OwnProblem.model_fields)}"
+        raise RequestError(f"{record.place}: the problem's {field!r}: {first['msg']}; {known}") from None
     tests, language = _tests(record, own), language_of(own.language) or "python"
     _check_entry_point(record, own, tests)
     _check_language(record, language, tests)
@@ -186,10 +187,6 @@ def own_problem(record: Record) -> Problem:
         language=language,
         limits=_limits(own.limits),
     )
-
-
-def _known() -> str:
-    return f"the fields are {', '.join(OwnProblem.model_fields)}"
 
 
 def _tests(record: Record, own: OwnProblem) -> Tests:

@@ -1,3 +1,5 @@
+"""The files of a program with its tests, in every language."""
+
 from __future__ import annotations
 
 import pytest
