@@ -1,7 +1,7 @@
 """Judging whole programs: by what they print for a text on stdin, or by tests in their own language.
 
 A Python program is run once for each text; a program in another language is built once, by a driver in the sandbox that
-also does its runs. What is expected never enters the sandbox.
+also does its runs. Expected output never enters the sandbox.
 """
 
 from __future__ import annotations

@@ -79,9 +79,9 @@ def write_samples(samples: Sequence[Sample], path: Path) -> Path:
 
 
 async def _sample(problem: Problem, number: int, config: ModelConfig, account: Account | None) -> Sample:
-    numbered = config.model_copy(update={"attempt": config.attempt + number})
+    asking = config.model_copy(update={"attempt": config.attempt + number})
     try:
-        answer = await ask_for(ProgramReply, _messages(problem), config=numbered, purpose="solution", account=account)
+        answer = await ask_for(ProgramReply, _messages(problem), config=asking, purpose="solution", account=account)
     except ReplyError:
         return Sample(task_id=problem.task_id, solution="", sample_id=str(number))
     return Sample(task_id=problem.task_id, solution=answer.value.code, sample_id=str(number))

@@ -34,7 +34,7 @@ ATTRIBUTES = re.compile(
 
 
 class Markup(HTMLParser):
-    """The tags, names of attributes, classes and text of a page."""
+    """All that a page has of tags, names of attributes, and text."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -70,14 +70,14 @@ def test_no_text_of_a_run_is_markup_whatever_field_it_stands_in(number: int) -> 
         assert any(place.endswith(field) for place in shown), f"{field} is not on the page"
 
 
-def test_marks_that_change_the_direction_of_text_are_visible() -> None:
+def test_marks_that_change_the_direction_of_text_are_seen() -> None:
     told = told_run()
     changed = told.run.model_copy(update={"request": told.run.request.model_copy(update={"prompt": "a\u202eb\0"})})
     page = render_page(told.model_copy(update={"run": changed}))
     assert "a[U+202E]b\ufffd" in page
 
 
-def test_an_unknown_price_is_not_shown_as_zero() -> None:
+def test_what_is_not_known_is_not_told_as_nothing() -> None:
     told = told_run()
     free = tuple(call.model_copy(update={"cost_usd": None}) for call in told.run.calls)
     page = Markup(render_page(told.model_copy(update={"run": told.run.model_copy(update={"calls": free})}))).text
@@ -100,7 +100,7 @@ VALUES = st.one_of(
 @example(low=-1.7e308, quartiles=(0, 0, 0), high=1.7e308)
 @example(low=0.0, quartiles=(0.0, 0.0, 0.0), high=5e-324)
 @given(low=VALUES, quartiles=st.tuples(VALUES, VALUES, VALUES), high=VALUES)
-def test_a_column_of_any_values_has_a_histogram_or_none(low: Any, quartiles: Any, high: Any) -> None:
+def test_a_column_of_any_values_has_a_picture_or_none(low: Any, quartiles: Any, high: Any) -> None:
     column = ColumnProfile.model_construct(name="c", null_count=0, minimum=low, quartiles=quartiles, maximum=high)
     drawn = histogram(column.model_copy(update={"top_values": ()}), 9)
     assert not drawn or drawn.count("<rect") == 4
@@ -146,7 +146,7 @@ def texts(page: Page, selector: str) -> Any:
     return page.evaluate(f"[...document.querySelectorAll({selector!r})].map(each => each.innerText)")
 
 
-def test_the_page_shows_the_whole_run(page: Page) -> None:
+def test_the_page_tells_the_whole_run(page: Page) -> None:
     headings = texts(page, "h2")
     assert headings[:4] == ["Request", "Data", "Plan", "Attempts"]
     assert {"Trust", "Model calls", "Solution", "Environment", "Run it"} <= set(headings)
@@ -159,7 +159,7 @@ def test_the_page_shows_the_whole_run(page: Page) -> None:
     assert page.evaluate("document.scripts.length") == 0
 
 
-def test_each_attempt_opens_by_a_click_and_shows_cause_change_tests_and_stderr(page: Page) -> None:
+def test_each_attempt_opens_by_a_click_and_tells_cause_change_tests_and_stderr(page: Page) -> None:
     steps = "document.querySelectorAll('.timeline > li > details')"
     assert page.evaluate(f"[...{steps}].map(step => step.open)") == [False, False, True]
     for number in range(3):
