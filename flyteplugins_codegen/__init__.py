@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.autogen.run_code import execute_code, run_code
     from flyteplugins_codegen.autogen.virtual_env import create_virtual_env
     from flyteplugins_codegen.evaluation.eval_framework.metric import CodeExecutionPassAtOne
-    from flyteplugins_codegen.evaluation.evaluate import evaluate
     from flyteplugins_codegen.evaluation.evaluation import Evaluation, read_evaluation
     from flyteplugins_codegen.evaluation.problems.load import load_problems
+    from flyteplugins_codegen.evaluation.run import evaluate
     from flyteplugins_codegen.evaluation.samples import load_samples
     from flyteplugins_codegen.evaluation.values import Problem, Sample
     from flyteplugins_codegen.flyte.implement import implement_task
@@ -111,7 +111,7 @@ _ROOMS = {
     "content_str": "source.extraction.blocks",
     "create_virtual_env": "autogen.virtual_env",
     "eval_function_completions": "autogen.completions",
-    "evaluate": "evaluation.evaluate",
+    "evaluate": "evaluation.run",
     "execute_code": "autogen.run_code",
     "extract_blocks": "source.extraction.blocks",
     "extract_code": "source.extraction.blocks",

@@ -17,7 +17,7 @@ from typing import Final
 MOVED: Final = MappingProxyType(
     {
         "data.extracting": "data.context",
-        "evaluation.evaluating": "evaluation.evaluate",
+        "evaluation.evaluating": "evaluation.run",
         "evaluation.metric": "evaluation.eval_framework",
         "evaluation.metric.pass_at_one": "evaluation.eval_framework.metric",
         "evaluation.metric.snippets": "evaluation.eval_framework.snippets",

@@ -16,7 +16,7 @@ from flyteplugins_codegen.autogen.arguments import read_timeout
 from flyteplugins_codegen.autogen.sandbox_choice import SandboxChoice, open_chosen_sandbox, read_sandbox_choice
 from flyteplugins_codegen.errors import ArgumentTypeError, RequestError, SandboxError
 from flyteplugins_codegen.judging.values.run import ValuesJob, run_many
-from flyteplugins_codegen.judging.values.tests import AssertTests, CheckTests, can_fail
+from flyteplugins_codegen.judging.values.tests import AssertTests, CheckTests, ValuesTests, can_fail
 from flyteplugins_codegen.llm.budget import add_costs
 from flyteplugins_codegen.llm.protocol import ModelReply
 from flyteplugins_codegen.models.environment import InstalledEnvironment

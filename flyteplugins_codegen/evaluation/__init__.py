@@ -1,4 +1,4 @@
-"""Problems, samples, and what becomes of them: judged in isolation, counted, pass@k with its uncertainty."""
+"""Judges samples of solutions by the tests of their problems, each in isolation, and scores them by pass@k."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
         parse_unittest_output,
         unittest_merge_snippets,
     )
-    from flyteplugins_codegen.evaluation.evaluate import evaluate
     from flyteplugins_codegen.evaluation.evaluation import Evaluation, read_evaluation
     from flyteplugins_codegen.evaluation.problems.load import load_problems
+    from flyteplugins_codegen.evaluation.run import evaluate
     from flyteplugins_codegen.evaluation.samples import load_samples
     from flyteplugins_codegen.evaluation.statistics import estimate_pass_at_k
     from flyteplugins_codegen.evaluation.values import Problem, Sample, SampleResult
@@ -74,7 +74,7 @@ _MODULES = {
     "Sample": "values",
     "SampleResult": "values",
     "estimate_pass_at_k": "statistics",
-    "evaluate": "evaluate",
+    "evaluate": "run",
     "execute_python_code_with_tests": "eval_framework.execution",
     "load_problems": "problems.load",
     "load_samples": "samples",

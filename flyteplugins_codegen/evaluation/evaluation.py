@@ -1,4 +1,4 @@
-"""What an evaluation is to whoever asked for it: its findings, and what can be made of them."""
+"""An evaluation: findings that can be compared, written to files and shown, and read again from a file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.json_lines import Record, read_records
 from flyteplugins_codegen.evaluation.scores import (
     Findings,
-    Flaw,
+    ProblemFlaw,
     by_category,
     check_k,
     mean,
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation(Findings):
-    """The scores of samples on problems, and each sample's end; `Findings` says which there are."""
+    """The scores of samples on problems, and the result of each sample; `Findings` has the fields."""
 
     def compare(self, other: Findings) -> Pairing:
-        """What the other evaluation of the same problems says beside this one; its difference is other less this.
+        """Compare with another evaluation of the same problems; the difference is the other's score minus this one's.
 
-        Raises RequestError where they have no problem, or no k, in common.
+        Raises RequestError if they have no problem, or no k, in common.
         """
         from flyteplugins_codegen.evaluation.scores import pair
 
@@ -60,10 +60,10 @@ class Evaluation(Findings):
         before: Findings | None = None,
         title: str = "Evaluation",
     ) -> Path:
-        """Write one HTML page that needs no network: scores, problems, failures, the slowest, every sample.
+        """Write one HTML page that needs no network: scores, problems, the slowest samples, every sample.
 
-        `samples`, the ones that were evaluated, show their code; `before` is an earlier run to hold this one against.
-        Raises RequestError where these are of other problems, OSError where the file cannot be written.
+        With `samples`, the ones that were evaluated, it shows their code; `before` is an earlier run to compare with.
+        Raises RequestError if these are for other problems, OSError if the file cannot be written.
         """
         from flyteplugins_codegen.evaluation.report import write_report
 
@@ -80,21 +80,21 @@ def summarize(
     k: Sequence[int],
     *,
     categories: Mapping[str, str] | None = None,
-    flaws: Iterable[Flaw] = (),
+    flaws: Iterable[ProblemFlaw] = (),
     unanswered: Iterable[str] = (),
     skipped: Iterable[str] = (),
 ) -> Evaluation:
-    """The evaluation that these ends of samples make. `categories` are by task id. Raises RequestError for a bad k."""
+    """The evaluation that these results make. `categories` are by task id. Raises RequestError for a bad k."""
     check_k(k)
-    ends, categories = tuple(samples), categories or {}
-    scores = score_problems(ends)
+    results, categories = tuple(samples), categories or {}
+    scores = score_problems(results)
     groups = by_category(scores, categories)
     return Evaluation(
-        samples=ends,
-        pass_at_k={each: mean_pass_at_k(scores.values(), each) for each in k},
-        intervals={each: bootstrap_interval([pass_at_k(score, each) for score in scores.values()]) for each in k},
-        pass_hat_k={each: mean([pass_hat_k(score, each) for score in scores.values()]) for each in k},
-        by_category={name: {each: mean_pass_at_k(group, each) for each in k} for name, group in groups.items()},
+        samples=results,
+        pass_at_k={number: mean_pass_at_k(scores.values(), number) for number in k},
+        intervals={number: bootstrap_interval([pass_at_k(score, number) for score in scores.values()]) for number in k},
+        pass_hat_k={number: mean([pass_hat_k(score, number) for score in scores.values()]) for number in k},
+        by_category={name: {number: mean_pass_at_k(group, number) for number in k} for name, group in groups.items()},
         scores=scores,
         categories={task: categories[task] for task in scores if categories.get(task)},
         flaws=tuple(flaws),
@@ -103,31 +103,31 @@ def summarize(
     )
 
 
-# Results read back, for a report or to be held against another run.
+# --- reading ---
 
 _FIELDS = frozenset(field.name for field in fields(SampleResult))
 
 
 def read_evaluation(path: str | Path, k: Sequence[int] = (1, 10, 100)) -> Evaluation:
-    """The evaluation whose `to_json_lines` wrote this file, scored for these k.
+    """Read an evaluation from the file that its `to_json_lines` wrote, and score it for these k.
 
-    Raises RequestError for a file that cannot be read, or a line that holds no result; with file and line.
+    Raises RequestError, with file and line, for a file that cannot be read, or a line that is not a result.
     """
     samples: list[SampleResult] = []
     categories: dict[str, str] = {}
     for record in read_records(Path(path)):
-        sample = _sample(record)
+        sample = _read_result(record)
         samples.append(sample)
         categories[sample.task_id] = str(record.fields.get("category", ""))
     return summarize(samples, k, categories=categories)
 
 
 def read_results(path: Path) -> Iterator[SampleResult]:
-    """The ends of samples alone, one after the other. Raises RequestError as `read_evaluation` does."""
-    return map(_sample, read_records(path))
+    """Read the results of samples, lazily. Raises RequestError as `read_evaluation` does."""
+    return map(_read_result, read_records(path))
 
 
-def _sample(record: Record) -> SampleResult:
+def _read_result(record: Record) -> SampleResult:
     try:
         sample = SampleResult(**{name: value for name, value in record.fields.items() if name in _FIELDS})
     except TypeError as error:

@@ -1,4 +1,4 @@
-"""Files of JSON records, one a line or all in one array, plain or gzipped: read lazily, each record with its place."""
+"""Reads files of JSON records, one a line or all in one array, gzipped or not; each record knows its place."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _GZIP: Final = b"\x1f\x8b"
 _LONGEST_LINE_MIB: Final = 256
 _BOM: Final = b"\xef\xbb\xbf"
 _SHOWN_CHARS: Final = 80
-# Stands for the last line of a compressed file that breaks off: what was unpacked of it cannot be had.
+# Stands for the last line of a truncated compressed file, whose text cannot be unpacked.
 _LOST: Final = b"{"
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One JSON object and where it stands: `place` is `samples.jsonl:3`, or `problems.json: item 3` of an array."""
+    """One JSON object and its place: `samples.jsonl:3`, or `problems.json: item 3` in an array."""
 
     fields: dict[str, Any]
     place: str
@@ -32,7 +32,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """`is_whole` is False for what stands at the end of a file whose writer was stopped."""
+    """`is_whole` is False for a line without an end, the last one of a file whose writer was killed."""
 
     number: int
     text: bytes
@@ -40,13 +40,13 @@ class _Line:
 
 
 def read_records(path: Path, *, on_cut: Callable[[str], None] | None = None) -> Iterator[Record]:
-    """The records of a file, one after the other; blank lines do not count.
+    """Read the records of a file, lazily if it has one a line; blank lines do not count.
 
-    Where the file ends in the middle of a record, as one does whose writer was killed, `on_cut` is told so; without it
-    that is an error.
+    If the file ends in the middle of a record because its writer was killed, `on_cut` is called with a message; without
+    `on_cut` that is an error.
 
     Raises:
-        RequestError: the file cannot be read, or a line of it is no JSON object; with file and line.
+        RequestError: the file cannot be read, or a line is not a JSON object; with file and line.
     """
     if _first_byte(path) == b"[":
         yield from _array(path)
@@ -56,7 +56,7 @@ def read_records(path: Path, *, on_cut: Callable[[str], None] | None = None) -> 
             fields = json.loads(line.text)
         except (ValueError, RecursionError) as error:
             if line.is_whole or on_cut is None:
-                raise RequestError(f"{path}:{line.number}: {_no_json(error, line)}") from None
+                raise RequestError(f"{path}:{line.number}: {_error_text(error, line)}") from None
             on_cut(f"{path}:{line.number}: the file ends in the middle of a line, which is left out")
             return
         yield Record(_object(fields, f"{path}:{line.number}"), f"{path}:{line.number}", line.number)
@@ -70,18 +70,18 @@ def _lines(path: Path) -> Iterator[_Line]:
             text, is_cut = _next_line(file, limit)
             number += 1
             if len(text) > limit:
-                told = f"the line is longer than {_LONGEST_LINE_MIB} MiB; is it JSON Lines, one record a line?"
-                raise RequestError(f"{path}:{number}: {told}")
+                message = f"the line is longer than {_LONGEST_LINE_MIB} MiB; is it JSON Lines, one record a line?"
+                raise RequestError(f"{path}:{number}: {message}")
             text = text.removeprefix(_BOM) if number == 1 else text
             is_whole = text.endswith(b"\n")
-            # A file system that lost its power leaves zeros where the end was to be written.
+            # After a power failure, a file system may leave zeros in place of the last bytes.
             if text.strip(b" \t\r\n\0" if not is_whole else b" \t\r\n"):
                 yield _Line(number, text, is_whole)
             is_cut = is_cut or not is_whole
 
 
 def _next_line(file: IO[bytes], limit: int) -> tuple[bytes, bool]:
-    """The next line, and whether it is the last, perhaps because the compressed stream breaks off there."""
+    """The next line, and whether it is the last one; a truncated compressed stream ends with `_LOST`."""
     try:
         text = file.readline(limit + 1)
     except (EOFError, zlib.error):
@@ -106,11 +106,11 @@ def _object(fields: Any, place: str) -> dict[str, Any]:
     return fields
 
 
-def _no_json(error: Exception, line: _Line) -> str:
-    shown = line.text[:_SHOWN_CHARS].decode(errors="replace").rstrip()
+def _error_text(error: Exception, line: _Line) -> str:
+    start = line.text[:_SHOWN_CHARS].decode(errors="replace").rstrip()
     if not line.is_whole:
-        return f"the file ends in the middle of a line, {shown!r}; is it all there?"
-    return f"no JSON: {error}; the line begins {shown!r}"
+        return f"the file ends in the middle of a line, {start!r}; is it all there?"
+    return f"no JSON: {error}; the line begins {start!r}"
 
 
 def _first_byte(path: Path) -> bytes:
@@ -123,7 +123,7 @@ def _first_byte(path: Path) -> bytes:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    """The file's bytes, unpacked where it begins as gzip does, whatever its name. Raises RequestError."""
+    """The file's bytes, unpacked if they begin as gzip does, whatever its name. Raises RequestError."""
     try:
         with path.open("rb") as file:
             is_packed = file.read(2) == _GZIP

@@ -1,4 +1,4 @@
-"""Results as Parquet: one row for each sample, the scores beside them in the file's metadata."""
+"""Writes the results of samples as JSON Lines, and as Parquet with the scores in the file's metadata."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from typing import Any, Final
 from flyteplugins_codegen.evaluation.scores import Findings
 from flyteplugins_codegen.store import write_file
 
-# One row for each sample: what files of results hold.
-
-
-def result_rows(findings: Findings) -> Iterator[dict[str, Any]]:
-    """The fields of each sample's end, and its problem's category, "" where it has none."""
-    for sample in findings.samples:
-        yield {**asdict(sample), "category": findings.categories.get(sample.task_id, "")}
-
-
 SCORES_KEY: Final = b"flyteplugins_codegen.scores"
 
 
+def write_lines(findings: Findings, path: Path) -> Path:
+    """Write a JSON object a line for each sample, whole or not at all. Raises OSError.
+
+    The same findings give the same bytes.
+    """
+    lines = [json.dumps(row).encode() + b"\n" for row in _rows(findings)]
+    write_file(path, b"".join(lines))
+    return path
+
+
 def write_parquet(findings: Findings, path: Path) -> Path:
-    """Write the file whole or not at all. Raises OSError."""
+    """Write a row for each sample, whole or not at all. Raises OSError."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -43,7 +44,7 @@ def write_parquet(findings: Findings, path: Path) -> Path:
         "attempts": pa.int32(),
         "category": names,
     }
-    rows = [{**row, "reason": _storable(row["reason"])} for row in result_rows(findings)]
+    rows = [{**row, "reason": _storable(row["reason"])} for row in _rows(findings)]
     schema = pa.schema(list(fields.items()), metadata={SCORES_KEY: json.dumps(_scores(findings)).encode()})
     buffer = io.BytesIO()
     parquet.write_table(pa.Table.from_pylist(rows, schema=schema), buffer, compression="zstd")
@@ -51,8 +52,14 @@ def write_parquet(findings: Findings, path: Path) -> Path:
     return path
 
 
+def _rows(findings: Findings) -> Iterator[dict[str, Any]]:
+    """The fields of each sample's result, and its problem's category, "" if it has none."""
+    for sample in findings.samples:
+        yield {**asdict(sample), "category": findings.categories.get(sample.task_id, "")}
+
+
 def _scores(findings: Findings) -> dict[str, Any]:
-    """What JSON has no word for, such as the score of too few samples, is null."""
+    """The scores as JSON; NaN, the score of too few samples, is null."""
     return {
         "pass_at_k": {str(k): _number(value) for k, value in findings.pass_at_k.items()},
         "intervals": {str(k): [_number(end) for end in ends] for k, ends in findings.intervals.items()},
@@ -69,15 +76,5 @@ def _number(value: float) -> float | None:
 
 
 def _storable(text: str) -> str:
-    """A lone surrogate, as a solution may raise one in a message, is no text to Parquet."""
+    """The text with lone surrogates, which a solution's message may have and Parquet refuses, as escapes."""
     return text.encode(errors="backslashreplace").decode()
-
-
-# Results as JSON Lines: one object for each sample.
-
-
-def write_lines(findings: Findings, path: Path) -> Path:
-    """Write the file whole or not at all; the same findings give the same bytes. Raises OSError."""
-    lines = [json.dumps(row).encode() + b"\n" for row in result_rows(findings)]
-    write_file(path, b"".join(lines))
-    return path

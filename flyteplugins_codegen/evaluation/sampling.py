@@ -1,4 +1,4 @@
-"""Samples from a model: each problem asked several times, a program out of every reply, nothing paid for twice."""
+"""Samples from a model: it is asked for a program several times for each problem, and each reply is paid for once."""
 
 from __future__ import annotations
 
@@ -41,38 +41,38 @@ async def sample_model(
 ) -> list[Sample]:
     """A sample for each problem and each number in `tries`, problem by problem; `at_once` calls are made at a time.
 
-    A reply that cannot be used, asked for twice, is an empty program, which fails: the model had its try. The replies
-    are remembered, so that after an error or a kill only what is missing is asked for again; another number in `tries`
-    is another answer.
+    If two replies cannot be used, the sample is an empty program, which fails. Replies are remembered: after an error
+    or a kill only the missing ones are asked for. Each number in `tries` has its own reply.
 
     Raises:
-        RequestError: tries beyond `MOST_TRIES`, or no call at a time.
-        BudgetSpentError: the account allows no call more; what was paid for is remembered.
+        RequestError: tries beyond `MOST_TRIES`, or `at_once` below 1.
+        BudgetSpentError: the account allows no more calls; replies that were paid for are remembered.
         ModelError: the model cannot be reached.
     """
     if at_once < 1 or not tries or tries[0] < 0 or tries[-1] >= MOST_TRIES:
-        told = f"tries {tries.start} to {tries.stop}, at_once={at_once}"
-        raise RequestError(f"{told}: a model is tried 1 to {MOST_TRIES} times, with one call or more at a time")
-    free = asyncio.Semaphore(at_once)
+        numbers = f"tries {tries.start} to {tries.stop}, at_once={at_once}"
+        raise RequestError(f"{numbers}: a model is tried 1 to {MOST_TRIES} times, with one call or more at a time")
+    slots = asyncio.Semaphore(at_once)
 
-    async def one(problem: Problem, number: int) -> Sample:
-        async with free:
+    async def ask(problem: Problem, number: int) -> Sample:
+        async with slots:
             return await _sample(problem, number, config, account)
 
-    asked = [asyncio.ensure_future(one(problem, number)) for problem in problems for number in tries]
+    tasks = [asyncio.ensure_future(ask(problem, number)) for problem in problems for number in tries]
     try:
-        return await asyncio.gather(*asked)
+        return await asyncio.gather(*tasks)
     finally:
-        # One has failed: the others would be paid for, too.
-        for each in asked:
-            each.cancel()
-        await asyncio.gather(*asked, return_exceptions=True)
+        # If one call fails, the others are not paid for.
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def write_samples(samples: Sequence[Sample], path: Path) -> Path:
-    """The samples as JSON Lines of {task_id, solution, sample_id}, whole or not at all. Raises OSError."""
+    """Write the samples as JSON Lines of {task_id, solution, sample_id}, whole or not at all. Raises OSError."""
     rows = [
-        {"task_id": each.task_id, "solution": each.solution, "sample_id": each.sample_id or None} for each in samples
+        {"task_id": sample.task_id, "solution": sample.solution, "sample_id": sample.sample_id or None}
+        for sample in samples
     ]
     write_file(path, b"".join(json.dumps(row).encode() + b"\n" for row in rows))
     return path

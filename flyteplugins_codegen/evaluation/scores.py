@@ -1,4 +1,4 @@
-"""What an evaluation found, as values: the end of every sample, and the scores that follow from these."""
+"""The findings of an evaluation: a result for every sample, the scores, and the comparison of two evaluations."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from flyteplugins_codegen.evaluation.values import OUTCOMES, Outcome, SampleResu
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
-    """A problem whose own tests are in doubt: its canonical solution does not pass them, or they cannot be run."""
+class ProblemFlaw:
+    """Why a problem is in doubt: its canonical solution does not pass its own tests."""
 
     task_id: str
     reason: str
@@ -27,7 +27,7 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """How one problem, or all of them, did: `n` samples were counted, `c` of them passed."""
+    """The score of one problem: `n` samples are counted, `c` of them passed."""
 
     n: int
     c: int
@@ -35,12 +35,13 @@ class Score:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """The scores of samples on problems, and each sample's end.
+    """The scores of samples on problems, and the result of each sample.
 
-    `samples` are in the order given. `pass_at_k` and `pass_hat_k` (all of k samples pass) are by k, NaN where a problem
-    has fewer counted samples than k; `intervals` are of `pass_at_k`, 95 %, bootstrapped by problem. `by_category` has
-    pass@k of each category, where problems have any. `flaws` are problems that were in doubt before the run;
-    `unanswered` have no sample and are not in any score; `skipped` says which samples of their file were left out.
+    `samples` are in the order of the input. `pass_at_k` and `pass_hat_k` (all of k samples pass) are by k; they are NaN
+    if a problem has fewer counted samples than k. `intervals` are the 95 % intervals of `pass_at_k`, bootstrapped by
+    problem. `by_category` has pass@k of each category, if problems have any. `flaws` are the problems in doubt;
+    `unanswered` are problems without a sample, which are in no score; `skipped` says which samples of their file were
+    left out.
     """
 
     samples: tuple[SampleResult, ...]
@@ -50,27 +51,27 @@ class Findings:
     by_category: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
     scores: Mapping[str, Score] = field(default_factory=dict)
     categories: Mapping[str, str] = field(default_factory=dict)
-    flaws: tuple[Flaw, ...] = ()
+    flaws: tuple[ProblemFlaw, ...] = ()
     unanswered: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[Outcome, int]:
-        """How many samples ended in each way, of all ways in their order."""
-        found = Counter(sample.outcome for sample in self.samples)
-        return {outcome: found[outcome] for outcome in OUTCOMES}
+        """The number of samples with each outcome, in the order of `OUTCOMES`."""
+        counter = Counter(sample.outcome for sample in self.samples)
+        return {outcome: counter[outcome] for outcome in OUTCOMES}
 
 
 def check_k(k: Sequence[int]) -> None:
-    """Raise RequestError where k names no numbers of samples."""
-    wrong = [each for each in k if type(each) is not int or each < 1]  # True counts nothing
+    """Raise RequestError unless k has whole numbers from 1."""
+    wrong = [number for number in k if type(number) is not int or number < 1]  # True is an int, but no number here
     if wrong or not k:
         asked = f"k={wrong[0]!r}" if wrong else "no k at all"
         raise RequestError(f"pass@k is asked for {asked}; k counts samples, give whole numbers from 1, such as (1, 10)")
 
 
 def score_problems(samples: Iterable[SampleResult]) -> dict[str, Score]:
-    """The score of each problem that has a sample, in the order of their first; the machine's failures left out."""
+    """The score of each problem, in the order of their first samples; failures of the machine do not count."""
     counted, passed = Counter[str](), Counter[str]()
     for sample in samples:
         counted[sample.task_id] += sample.is_counted
@@ -79,7 +80,7 @@ def score_problems(samples: Iterable[SampleResult]) -> dict[str, Score]:
 
 
 def mean_pass_at_k(scores: Iterable[Score], k: int) -> float:
-    """pass@k over problems; NaN where one of them has fewer samples than k, or there are none."""
+    """The mean of pass@k over problems; NaN if one has fewer samples than k, or there is no problem."""
     return mean([pass_at_k(score, k) for score in scores])
 
 
@@ -94,12 +95,12 @@ def pass_hat_k(score: Score, k: int) -> float:
 
 
 def mean(values: Sequence[float]) -> float:
-    """Their mean; NaN of none."""
+    """The mean, NaN for no values."""
     return sum(values) / len(values) if values else float("nan")
 
 
 def by_category(scores: Mapping[str, Score], categories: Mapping[str, str]) -> dict[str, list[Score]]:
-    """The scores of each category's problems; those of problems without one are left out."""
+    """The scores of the problems of each category; problems without a category are left out."""
     groups: dict[str, list[Score]] = {}
     for task, score in scores.items():
         if categories.get(task):
@@ -107,16 +108,16 @@ def by_category(scores: Mapping[str, Score], categories: Mapping[str, str]) -> d
     return groups
 
 
-# Two evaluations of the same problems, held against each other problem by problem.
+# --- comparison ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairing:
-    """What two evaluations say about each other, on the `problems` that both have samples for.
+    """A paired comparison of two evaluations, on the number of `problems` that both have counted samples for.
 
-    `difference` is the second's pass@k less the first's, with the 95 % interval of problems drawn anew in pairs.
-    `better` and `worse` name the problems in which the second's samples pass more and less often; `p_value` is of
-    McNemar's exact test on their numbers (for more than one sample a problem, the sign test).
+    `difference` is the second's pass@k minus the first's, by k; `intervals` are its 95 % intervals, bootstrapped by
+    problem. `better` and `worse` are the problems whose samples pass more often, or less often, in the second one;
+    `p_value` is of McNemar's exact test on their numbers (with more than one sample a problem, the sign test).
     """
 
     problems: int
@@ -128,7 +129,7 @@ class Pairing:
 
 
 def pair(first: Findings, second: Findings) -> Pairing:
-    """Compare two evaluations. Raises RequestError where they have no problem, or no k, in common."""
+    """Compare two evaluations. Raises RequestError if they have no problem, or no k, in common."""
     tasks = [task for task in first.scores if _is_counted(first, task) and _is_counted(second, task)]
     ks = [k for k in first.pass_at_k if k in second.pass_at_k]
     if not tasks or not ks:

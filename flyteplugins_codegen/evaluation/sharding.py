@@ -1,7 +1,7 @@
-"""An evaluation in parts that need nothing of each other, and the whole put together again, in the order given.
+"""Splits an evaluation into independent parts, and merges their results in the order of the samples.
 
-Parts hold whole problems, dealt out in turn: the canonical solution of each is judged once, and a change of one
-problem's samples changes one part. A part's samples are a file named by its content.
+A part has whole problems, dealt out in turn: so each canonical solution is judged once, and a change to the samples of
+one problem changes one part. The samples of a part are a file named by its content.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from typing_extensions import Self
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, read_results, summarize
 from flyteplugins_codegen.evaluation.samples import Samples
-from flyteplugins_codegen.evaluation.scores import Flaw
+from flyteplugins_codegen.evaluation.scores import ProblemFlaw
 from flyteplugins_codegen.evaluation.values import Problem, Sample, SampleResult
 from flyteplugins_codegen.models.base import Value
 
 
 class Part(Value):
-    """Some problems of an evaluation. `content` is the digest of its samples, which tells two parts apart."""
+    """Some problems of an evaluation; `content` is the digest of the part's samples."""
 
     task_ids: tuple[str, ...]
     content: str
 
 
 def deal(samples: Samples, count: int) -> list[tuple[str, ...]]:
-    """The ids of the answered problems, in at most `count` parts. Raises RequestError for a count below 1."""
+    """Deal the ids of the problems with samples into at most `count` parts. Raises RequestError for a count below 1."""
     if count < 1:
         raise RequestError(f"shards={count}: an evaluation has one part or more; give 1, or leave it out")
     task_ids = list(samples.counts)
@@ -41,7 +41,7 @@ def deal(samples: Samples, count: int) -> list[tuple[str, ...]]:
 
 
 def write_parts(samples: Samples, dealt: Sequence[tuple[str, ...]], folder: Path) -> list[tuple[Part, Path]]:
-    """Each part with the file of its samples, written in one walk over all of them. Raises OSError, RequestError."""
+    """Write the samples of each part into a file, in one pass over all samples. Raises OSError, RequestError."""
     folder.mkdir(parents=True, exist_ok=True)
     part_of = {task: number for number, tasks in enumerate(dealt) for task in tasks}
     with tempfile.TemporaryDirectory(dir=folder) as aside, ExitStack() as stack:
@@ -54,7 +54,7 @@ def write_parts(samples: Samples, dealt: Sequence[tuple[str, ...]], folder: Path
 
 
 class _Digested:
-    """A file that gets the digest of what was written to it as its name."""
+    """A file that is named by the digest of its content once it is written."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._sha = path, hashlib.sha256()
@@ -79,13 +79,13 @@ class _Digested:
 
 
 def _line(sample: Sample) -> bytes:
-    given = {
+    fields = {
         "task_id": sample.task_id,
         "solution": sample.solution,
         "completion": sample.completion,
         "sample_id": sample.sample_id or None,
     }
-    return json.dumps({name: value for name, value in given.items() if value is not None}).encode() + b"\n"
+    return json.dumps({name: value for name, value in fields.items() if value is not None}).encode() + b"\n"
 
 
 def gather(
@@ -96,28 +96,26 @@ def gather(
     problems: Sequence[Problem],
     flaws: Mapping[str, str],
 ) -> Evaluation:
-    """The evaluation of all samples, in their order, out of the results of the parts.
+    """The evaluation of all samples, in their order, out of the results of the parts; `flaws` are reasons by task id.
 
-    The samples of a part without results are `infrastructure`: nobody judged them, and they are not counted. Raises
+    The samples of a part without results are `infrastructure`: they were not judged, and are not counted. Raises
     RequestError for results that are not of these samples.
     """
-    results = {task: ends for part, path in judged for ends in [_ends_of(path)] for task in part.task_ids}
-    found = [_next_end(results[sample.task_id], sample, index) for index, sample in enumerate(samples)]
+    results: dict[str, Iterator[SampleResult] | None] = {}
+    for part, path in judged:
+        # One iterator for all problems of a part: its results are in the order of its samples.
+        results |= dict.fromkeys(part.task_ids, None if path is None else read_results(path))
     return summarize(
-        found,
+        [_next_result(results[sample.task_id], sample, index) for index, sample in enumerate(samples)],
         k,
         categories={problem.task_id: problem.category for problem in problems},
-        flaws=[Flaw(problem.task_id, flaws[problem.task_id]) for problem in problems if problem.task_id in flaws],
+        flaws=[ProblemFlaw(task, flaws[task]) for problem in problems if (task := problem.task_id) in flaws],
         unanswered=samples.unanswered,
         skipped=samples.skipped,
     )
 
 
-def _ends_of(path: Path | None) -> Iterator[SampleResult] | None:
-    return None if path is None else read_results(path)
-
-
-def _next_end(results: Iterator[SampleResult] | None, sample: Sample, index: int) -> SampleResult:
+def _next_result(results: Iterator[SampleResult] | None, sample: Sample, index: int) -> SampleResult:
     if results is None:
         return SampleResult(
             task_id=sample.task_id,
@@ -126,7 +124,7 @@ def _next_end(results: Iterator[SampleResult] | None, sample: Sample, index: int
             outcome="infrastructure",
             reason="the task that was to judge it failed",
         )
-    end = next(results, None)
-    if end is None or end.task_id != sample.task_id:
+    result = next(results, None)
+    if result is None or result.task_id != sample.task_id:
         raise RequestError(f"{sample.place}: the results of its part are of other samples; evaluate them again")
-    return replace(end, index=index)
+    return replace(result, index=index)

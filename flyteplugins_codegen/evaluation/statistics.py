@@ -1,7 +1,7 @@
-"""How sure a score is: intervals and paired comparisons, over problems, of which samples are no independent draws.
+"""Statistics over problems: pass@k, the bootstrap interval of a mean, and McNemar's test.
 
-The percentile bootstrap that draws whole problems (clusters) anew, as in Miller 2024, "Adding Error Bars to Evals"; the
-exact test of McNemar 1947, on the problems in which two candidates differ.
+Samples of one problem are not independent, so the bootstrap resamples whole problems (clusters), as in Miller 2024,
+"Adding Error Bars to Evals", and the exact test of McNemar 1947 counts the problems in which two evaluations differ.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ Interval: TypeAlias = tuple[float, float]
 
 _DRAWS: Final = 10_000
 _MOST_AT_ONCE: Final = 1 << 22  # numbers in memory
-_SEED: Final = 20_210_707  # any will do; one, so that the same samples have the same interval
+_SEED: Final = 20_210_707  # fixed, so that the same samples have the same interval
 
 
 def bootstrap_interval(values: Sequence[float], *, level: float = 0.95) -> Interval:
-    """The interval of the mean of one value for each problem; NaN where a value is NaN, or there is none.
+    """The percentile bootstrap interval of the mean of one value for each problem; NaN for no values, or with a NaN.
 
-    Of a single problem, the interval is its value: nothing is known of how problems differ.
+    For a single problem the interval is its value: the spread between problems is unknown.
     """
     if not values or any(math.isnan(value) for value in values):
         return math.nan, math.nan
     if min(values) == max(values):
-        return values[0], values[0]  # as every draw has it; numpy would take longer to be imported
+        return values[0], values[0]  # the mean of every draw; importing numpy would take longer
     import numpy as np
 
     means = _means_of_draws(np.asarray(values, dtype=float))
@@ -50,10 +50,10 @@ def _means_of_draws(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def mcnemar_p_value(only_first: int, only_second: int) -> float:
-    """The exact two-sided chance of a split at least as uneven, were both equally good: a fair coin for each problem.
+    """The exact two-sided p-value: the chance of a split at least as uneven, if each problem were a fair coin toss.
 
-    `only_first` counts problems that the first one does better in, `only_second` the others; ties say nothing. 1 where
-    there is no difference at all.
+    `only_first` counts the problems in which the first evaluation does better, `only_second` those in which the second
+    does; ties do not count. 1 if there is no difference at all.
     """
     n, fewer = only_first + only_second, min(only_first, only_second)
     if n == 0:
@@ -66,13 +66,13 @@ def _log_binomial(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
-# pass@k: the chance that at least one of k samples passes, estimated from n samples of which c passed.
+# --- pass@k, estimated from n samples of which c passed ---
 
 
 def estimate_pass_at_k(n: int, c: int, k: int) -> float:
-    """The chance that one of k samples drawn without replacement passes; NaN for fewer samples than k.
+    """The chance that at least one of k samples drawn without replacement passes; NaN for fewer samples than k.
 
-    Good to 12 digits for n up to a million, in time proportional to the lesser of k and c.
+    Correct to 12 digits for n up to a million, in time proportional to the lesser of k and c.
     Raises RequestError for k < 1 or c outside of 0 to n.
     """
     _check(n, c, k)
@@ -102,7 +102,7 @@ def _check(n: int, c: int, k: int) -> None:
 def _log_share(n: int, m: int, k: int) -> float:
     """log(C(m, k) / C(n, k)): the log of the chance that k of n samples are all among m of them.
 
-    The quotient is a product of k factors or, the same by symmetry, of n - m: the logs of the fewer are summed.
+    The quotient is a product of k factors or, by symmetry, of n - m factors; the logs of the fewer are summed.
     """
     if m < k:
         return -math.inf
@@ -111,5 +111,5 @@ def _log_share(n: int, m: int, k: int) -> float:
 
 
 def _log_rest(part: int, whole: int) -> float:
-    """log(1 - part / whole), with all its digits whether the rest is close to 1 or to 0."""
+    """log(1 - part / whole), exact whether the difference is close to 1 or to 0."""
     return math.log1p(-part / whole) if 2 * part < whole else math.log((whole - part) / whole)

@@ -1,4 +1,4 @@
-"""A candidate on its way to a verdict: one sandboxed job, or several, and what each of them settles."""
+"""Candidates, the sandboxed jobs that test them (trials), and the verdicts that these give."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits
 from flyteplugins_codegen.text import LONGEST_SOURCE_CHARS, failure_text
 
 MOST_REASON_CHARS: Final = 500
-MOST_ATTEMPTS: Final = 3  # of a machine; a verdict is never asked for twice
+MOST_ATTEMPTS: Final = 3  # when the machine fails; a candidate that has a verdict is not run again
 
 _OUTCOMES: Final[dict[CauseKind, Outcome]] = {
     "syntax_error": "syntax_error",
@@ -26,15 +26,15 @@ _OUTCOMES: Final[dict[CauseKind, Outcome]] = {
     "output_limit": "output_limit",
     "untrusted_report": "forged",
 }
-_NO_ROOM: Final = (f"[Errno {errno.EFBIG}]", f"[Errno {errno.ENOSPC}]")
+_NO_SPACE: Final = (f"[Errno {errno.EFBIG}]", f"[Errno {errno.ENOSPC}]")
 _NO_MEMORY: Final = re.compile(r"(?:^|\b(?:raised|failed:) )MemoryError\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A whole program that is to be judged on a problem, by its `key`; `attempts` counts the present one.
+class CandidateProgram:
+    """A whole program to judge on a problem. `key` is its digest for journals.
 
-    `expected_s` is the processor time that a right program took.
+    `expected_s` is the processor time of a correct program; `attempts` includes the current one.
     """
 
     key: bytes
@@ -45,14 +45,14 @@ class Candidate:
     expected_s: float = 0.0
     attempts: int = 1
 
-    def again(self) -> Candidate:
-        """The same, to be tried once more."""
+    def again(self) -> CandidateProgram:
+        """The same candidate for its next attempt."""
         return replace(self, attempts=self.attempts + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What became of a candidate."""
+    """How a candidate ended, and why it did not pass."""
 
     outcome: Outcome
     judged_by: JudgedBy
@@ -64,36 +64,38 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What one execution settled, and the trials that are still to be run."""
+    """The verdicts that one execution gave, and the trials that remain."""
 
-    verdicts: tuple[tuple[Candidate, Verdict], ...] = ()
-    left: tuple[Trial, ...] = ()
+    verdicts: tuple[tuple[CandidateProgram, Verdict], ...] = ()
+    remaining: tuple[Trial, ...] = ()
 
 
 class Trial(Protocol):
-    """One sandboxed job, for one candidate or more."""
+    """One sandboxed job that tests one candidate or more."""
 
     @property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """Those that wait for it."""
+    def candidates(self) -> tuple[CandidateProgram, ...]:
+        """The candidates that it tests."""
 
     @property
     def judged_by(self) -> JudgedBy:
-        """Which sandbox it needs."""
+        """The method of judging, which decides the sandbox that it needs."""
 
     @property
     def job(self) -> Job:
-        """What to run."""
+        """The job to run."""
 
     def settle(self, execution: Execution) -> Settled:
-        """Draw the verdicts. Raises SandboxError where the machine is to blame."""
+        """Read the verdicts out of the job's execution. Raises SandboxError if the machine failed."""
 
-    def again(self, candidates: Iterable[Candidate]) -> Iterable[Trial]:
-        """The same for these candidates of it, anew."""
+    def again(self, candidates: Iterable[CandidateProgram]) -> Iterable[Trial]:
+        """New trials for these of its candidates."""
 
 
-def verdict_of(candidate: Candidate, cause: Cause | None, *, case: str = "", cpu_s: float, wall_s: float) -> Verdict:
-    """The verdict that a report's cause gives; `case` is the first that failed."""
+def verdict_of(
+    candidate: CandidateProgram, cause: Cause | None, *, case: str = "", cpu_s: float, wall_s: float
+) -> Verdict:
+    """The verdict for the cause in a report, "passed" for None; `case` names the first case that failed."""
     return Verdict(
         outcome=_outcome(cause) if cause else "passed",
         judged_by=candidate.judged_by,
@@ -105,8 +107,8 @@ def verdict_of(candidate: Candidate, cause: Cause | None, *, case: str = "", cpu
 
 
 def _outcome(cause: Cause) -> Outcome:
-    if cause.kind == "exception":  # the limits of a sandbox reach a program as exceptions too
-        if any(error in cause.message for error in _NO_ROOM):
+    if cause.kind == "exception":  # a program that meets a limit of the sandbox may see an exception
+        if any(error in cause.message for error in _NO_SPACE):
             return "output_limit"
         if _NO_MEMORY.search(cause.message):
             return "out_of_memory"
@@ -114,22 +116,22 @@ def _outcome(cause: Cause) -> Outcome:
 
 
 def render_reason(case: str, message: str) -> str:
-    """Why a candidate did not pass, the name of the case first."""
-    told = f"{case}: {message}" if case and not message.startswith(case) else message
-    return failure_text(told, MOST_REASON_CHARS)
+    """Why a candidate did not pass, shortened; the name of the case comes first."""
+    reason = f"{case}: {message}" if case and not message.startswith(case) else message
+    return failure_text(reason, MOST_REASON_CHARS)
 
 
-def too_long(candidate: Candidate) -> Verdict | None:
-    """The verdict on a program of a length that nobody writes; None for others."""
+def too_long(candidate: CandidateProgram) -> Verdict | None:
+    """The verdict on a program that is too long to run; None for others."""
     size = len(candidate.program)
     if size <= LONGEST_SOURCE_CHARS:
         return None
-    told = f"the program has {size:,} characters; more than {LONGEST_SOURCE_CHARS:,} are not run"
-    return Verdict(outcome="syntax_error", judged_by=candidate.judged_by, reason=told)
+    reason = f"the program has {size:,} characters; more than {LONGEST_SOURCE_CHARS:,} are not run"
+    return Verdict(outcome="syntax_error", judged_by=candidate.judged_by, reason=reason)
 
 
-def machine_failed(candidate: Candidate, message: str) -> Verdict:
-    """The verdict on a candidate that the machine failed each time."""
+def machine_failed(candidate: CandidateProgram, message: str) -> Verdict:
+    """The verdict on a candidate for which the machine failed at every attempt."""
     return Verdict(
         outcome="infrastructure",
         judged_by=candidate.judged_by,

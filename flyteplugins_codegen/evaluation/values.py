@@ -1,4 +1,4 @@
-"""What is evaluated and what becomes of it: problems with their tests, samples, and the end of each sample."""
+"""The values of an evaluation: problems with their tests, samples, and the result of each sample."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ Outcome = Literal[
     "forged",
     "infrastructure",
 ]
-"""How a sample ended. `infrastructure` is no verdict: the machine failed, and the sample is not counted."""
+"""How a sample ended. `infrastructure` is not a verdict: the machine failed, and the sample is not counted."""
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
 JudgedBy = Literal["values", "suite", "output"]
-"""By plain values compared in another process, by a counted suite, or by what a program printed."""
+"""The method of judging: plain values compared in another process, a counted suite, or what a program printed."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnittestTests:
-    """`source` defines `unittest.TestCase`s that find the solution's names as `solution`'s, or as their own."""
+    """`source` defines `unittest.TestCase`s; the solution's names are in their module, and in the module `solution`."""
 
     source: str
 
@@ -64,7 +64,7 @@ class PytestTests:
 
 @dataclass(frozen=True, slots=True)
 class StdinPair:
-    """What a program reads on stdin, and what it is to print; white space at the ends of lines does not count."""
+    """What a program reads on stdin, and what it must print; white space at the ends of lines does not count."""
 
     stdin: str
     stdout: str
@@ -82,7 +82,7 @@ class StdinTests:
 class ProgramTests:
     """Tests in another language than Python: `source` follows the solution in one program.
 
-    It ends the program with another status than 0 where a test fails, as `assert` or `process.exit(1)` do.
+    If a test fails, it ends the program with a status other than 0, as `assert` or `process.exit(1)` do.
     """
 
     source: str
@@ -93,11 +93,11 @@ Tests: TypeAlias = CheckTests | AssertTests | PairTests | UnittestTests | Pytest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """One problem.
+    """One problem with its tests.
 
-    `prompt` is what a completion continues, `canonical_solution` a whole program that is right, None where none is
-    known. `context` is trusted source whose names the tests may use (by default the prompt, where that is Python).
-    `limits` bounds one sample, None for the evaluation's own. Raises RequestError for a problem without an id.
+    `prompt` is what a completion continues; `canonical_solution` is a whole correct program, None if none is known.
+    `context` is trusted source whose names the tests may use; None stands for the prompt if that is Python. `limits`
+    are for one sample, None for those of the evaluation. Raises RequestError for a problem without an id.
     """
 
     task_id: str
@@ -117,9 +117,9 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One candidate: a whole `solution`, or a `completion` of the problem's prompt.
+    """One sample: a whole `solution`, or a `completion` of the problem's prompt.
 
-    `source` and `line` say where it was read from. Raises RequestError where both or neither is given.
+    `source` and `line` say where it was read from. Raises RequestError unless it has exactly one of the two.
     """
 
     task_id: str
@@ -136,17 +136,17 @@ class Sample:
 
     @property
     def place(self) -> str:
-        """Where it comes from, for messages: file and line, else the problem that it is for."""
-        where = f"{self.source}:{self.line}" if self.line else self.source
-        return f"{where}: the sample for {self.task_id!r}" if where else f"the sample for {self.task_id!r}"
+        """Its origin, for messages: file and line if known, and the problem that it is for."""
+        origin = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{origin}: the sample for {self.task_id!r}" if origin else f"the sample for {self.task_id!r}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleResult:
-    """The end of one sample, the `index`th that was given.
+    """How one sample ended; `index` is its position in the input.
 
-    `reason` says why it did not pass: of a wrong answer the first case that failed, of a forgery how it tried.
-    `cpu_s` and `wall_s` are of the run that was judged; `attempts` counts runs, more than one after the machine failed.
+    `reason` says why it did not pass: for a wrong answer the first case that failed, for a forgery how it was tried.
+    `cpu_s` and `wall_s` are of the run that was judged; `attempts` counts runs, more than one if the machine failed.
     """
 
     task_id: str
@@ -166,5 +166,5 @@ class SampleResult:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it has a verdict: the machine failed for those that have none."""
+        """Whether it has a verdict; it has none if the machine failed."""
         return self.outcome != "infrastructure"

@@ -1,4 +1,4 @@
-"""Runs trials in sandboxes, several at a time: what is lost by the machine is tried again, what is settled is told."""
+"""Runs trials in sandboxes, several at a time, and repeats those for which the machine failed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,14 @@ from typing import Final, Protocol
 from flyteplugins_codegen.errors import PackageError, SandboxError
 from flyteplugins_codegen.evaluation import judges
 from flyteplugins_codegen.evaluation.journal import Journals
-from flyteplugins_codegen.evaluation.trials import MOST_ATTEMPTS, Candidate, Settled, Trial, Verdict, machine_failed
+from flyteplugins_codegen.evaluation.trials import (
+    MOST_ATTEMPTS,
+    CandidateProgram,
+    Settled,
+    Trial,
+    Verdict,
+    machine_failed,
+)
 from flyteplugins_codegen.evaluation.values import (
     AssertTests,
     CheckTests,
@@ -34,32 +41,42 @@ from flyteplugins_codegen.sandbox.contract import Execution, Job, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.source.python import third_party_modules, third_party_names
 
+MOST_TOGETHER: Final = 16
+"""The most candidates that share one trial."""
+
+_MOST_TOGETHER_S: Final = 0.25  # of processor time: a slow candidate gains nothing by sharing
+_MOST_TOGETHER_BYTES: Final = 1 << 20
 _JOBS_IN_A_ROW: Final = 64  # a sandbox keeps the results of one `map` until it ends
+_STANDARD: Final = "|".join(sorted(sys.stdlib_module_names))
+_STANDARD_IMPORT: Final = re.compile(rf"^(?:import (?:{_STANDARD})|from (?:{_STANDARD}) import [\w, ]+)$", re.MULTILINE)
+_OF_SUITES: Final = frozenset({"pytest", "_pytest"})
+
+# --- workers ---
 
 
-class Sandboxes(Protocol):
-    """The sandboxes of one evaluation, each opened when it is first needed."""
+class SandboxProvider(Protocol):
+    """Gives the sandboxes of one evaluation, each opened when it is first needed."""
 
     def get(self, judged_by: JudgedBy) -> Sandbox:
-        """The one in which this way of judging finds what it needs."""
+        """The sandbox that has what this method of judging needs."""
 
 
-class Source(Protocol):
-    """Where trials come from, and verdicts go."""
+class TrialSource(Protocol):
+    """Gives trials, and takes their verdicts. Neither method is called from two threads at once."""
 
     def draw(self) -> Trial | None:
-        """The next; None where there is no other. One thread at a time."""
+        """The next trial, None if there is no other."""
 
-    def tell(self, candidate: Candidate, verdict: Verdict) -> None:
-        """What became of one. One thread at a time."""
+    def report(self, candidate: CandidateProgram, verdict: Verdict) -> None:
+        """Take the verdict on one candidate."""
 
 
-def run_trials(sandboxes: Sandboxes, source: Source, *, workers: int, stop: Event) -> None:
+def run_trials(sandboxes: SandboxProvider, source: TrialSource, *, workers: int, stop: Event) -> None:
     """Run every trial of the source, `workers` at a time, until there is none, or `stop` is set.
 
-    What fails in one worker ends all: trials that have begun are finished.
+    An error in one worker ends all of them; trials that have begun are finished.
     """
-    shared = _Shared(source, stop)
+    shared = _LockedSource(source, stop)
 
     def work() -> None:
         try:
@@ -69,16 +86,16 @@ def run_trials(sandboxes: Sandboxes, source: Source, *, workers: int, stop: Even
             raise
 
     with ThreadPoolExecutor(workers, thread_name_prefix="evaluate") as pool, ExitStack() as stack:
-        stack.callback(setattr, shared, "failed", True)  # interrupted: the pool waits for its threads
+        stack.callback(setattr, shared, "failed", True)  # when interrupted: the pool waits for its threads
         running = [pool.submit(work) for _ in range(workers)]
         for worker in running:
             worker.result()
 
 
-class _Shared:
-    """A source behind a lock."""
+class _LockedSource:
+    """A source behind a lock, until it is stopped or a worker fails."""
 
-    def __init__(self, source: Source, stop: Event) -> None:
+    def __init__(self, source: TrialSource, stop: Event) -> None:
         self._source, self._stop, self._lock = source, stop, Lock()
         self.failed = False
 
@@ -86,24 +103,24 @@ class _Shared:
         with self._lock:
             return None if self.is_over() else self._source.draw()
 
-    def tell(self, settled: Settled) -> None:
+    def report(self, settled: Settled) -> None:
         with self._lock:
             for candidate, verdict in settled.verdicts:
-                self._source.tell(candidate, verdict)
+                self._source.report(candidate, verdict)
 
     def is_over(self) -> bool:
         return self.failed or self._stop.is_set()
 
 
 class _Worker:
-    """One thread's share: its own trials that are left come before new ones."""
+    """One thread's work: trials that remain of its earlier ones come before new ones."""
 
-    def __init__(self, sandboxes: Sandboxes, shared: _Shared) -> None:
+    def __init__(self, sandboxes: SandboxProvider, shared: _LockedSource) -> None:
         self._sandboxes, self._shared = sandboxes, shared
         self._waiting: deque[Trial] = deque()
 
     def run(self) -> None:
-        """Work until there is nothing left."""
+        """Run trials until there are none."""
         while self._fill():
             judged_by = self._waiting[0].judged_by
             running: list[Trial] = []
@@ -121,7 +138,7 @@ class _Worker:
         return bool(self._waiting) and not self._shared.is_over()
 
     def _jobs(self, judged_by: JudgedBy, running: list[Trial]) -> Iterator[Job]:
-        """The next jobs for one sandbox; what each settles is known before the next is asked for."""
+        """The next jobs for one sandbox; each one is settled before the next is drawn."""
         for _ in range(_JOBS_IN_A_ROW):
             if not self._fill() or self._waiting[0].judged_by != judged_by:
                 return
@@ -132,51 +149,47 @@ class _Worker:
         try:
             settled = trial.settle(execution)
         except SandboxError as error:
-            settled = _tried_again(trial, str(error))
-        self._waiting.extendleft(reversed(settled.left))
-        self._shared.tell(settled)
+            settled = _retry(trial, str(error))
+        self._waiting.extendleft(reversed(settled.remaining))
+        self._shared.report(settled)
 
 
-def _tried_again(trial: Trial, message: str) -> Settled:
-    """The same once more for each that has attempts left."""
-    lost = tuple(each for each in trial.candidates if each.attempts >= MOST_ATTEMPTS)
-    left = [each.again() for each in trial.candidates if each.attempts < MOST_ATTEMPTS]
+def _retry(trial: Trial, message: str) -> Settled:
+    """The trial again for the candidates that have attempts left; the others get the verdict "infrastructure"."""
+    failed = tuple(candidate for candidate in trial.candidates if candidate.attempts >= MOST_ATTEMPTS)
+    retried = [candidate.again() for candidate in trial.candidates if candidate.attempts < MOST_ATTEMPTS]
     return Settled(
-        verdicts=tuple((each, machine_failed(each, message)) for each in lost),
-        left=tuple(trial.again(left)) if left else (),
+        verdicts=tuple((candidate, machine_failed(candidate, message)) for candidate in failed),
+        remaining=tuple(trial.again(retried)) if retried else (),
     )
 
 
-# Candidates on their way into sandboxes: what is known already is not run, what is quick shares a sandbox.
-
-MOST_TOGETHER: Final = 16
-_MOST_TOGETHER_S: Final = 0.25  # of processor time: what takes longer gains nothing by sharing
-_MOST_TOGETHER_BYTES: Final = 1 << 20
+# --- the queue of candidates ---
 
 
-class Queue:
-    """A source of trials for these candidates: `MOST_TOGETHER` of them in one, and fewer as they come to an end.
+class TrialQueue:
+    """Makes trials out of candidates. A candidate whose verdict is in a journal is not run; quick ones share a trial.
 
-    There are at most `count` of them; None where nobody knows. What is left is dealt out so that none of the `workers`
-    waits long for another's last trial. `told` hears of each verdict, once, be it known or new.
+    `count` is the most candidates that there can be, None if unknown: towards the end fewer of them share a trial, so
+    that none of the `workers` waits long for another's last one. `on_verdict` is called once for each candidate.
     """
 
     def __init__(
         self,
-        candidates: Iterator[Candidate],
+        candidates: Iterator[CandidateProgram],
         journals: Journals,
-        told: Callable[[Candidate, Verdict], None],
+        on_verdict: Callable[[CandidateProgram, Verdict], None],
         *,
         count: int | None,
         workers: int,
     ) -> None:
-        self._candidates, self._journals, self._told = candidates, journals, told
-        self._left, self._workers = sys.maxsize if count is None else count, workers
-        self._next: Candidate | None = None
+        self._candidates, self._journals, self._on_verdict = candidates, journals, on_verdict
+        self._remaining, self._workers = sys.maxsize if count is None else count, workers
+        self._next: CandidateProgram | None = None
         self._trials: list[Trial] = []
 
     def draw(self) -> Trial | None:
-        """The next trial, of one candidate or of several that are quick."""
+        """The next trial: of one candidate, or of several quick ones."""
         while not self._trials:
             together = self._together()
             if not together:
@@ -184,58 +197,54 @@ class Queue:
             self._trials = list(judges.trials(together))
         return self._trials.pop(0)
 
-    def tell(self, candidate: Candidate, verdict: Verdict) -> None:
-        """Keep the verdict, unless the machine failed, and pass it on. Raises OSError where it cannot be kept."""
+    def report(self, candidate: CandidateProgram, verdict: Verdict) -> None:
+        """Keep the verdict in the journals unless the machine failed, and pass it on. Raises OSError of the disk."""
         if verdict.outcome != "infrastructure":
             self._journals.add(candidate.key, verdict)
-        self._told(candidate, verdict)
+        self._on_verdict(candidate, verdict)
 
-    def _together(self) -> list[Candidate]:
-        found: list[Candidate] = []
-        most = max(1, min(MOST_TOGETHER, self._left // self._workers))
-        while len(found) < most and (candidate := self._unknown()) is not None:
-            if found and not _fit([*found, candidate]):
+    def _together(self) -> list[CandidateProgram]:
+        together: list[CandidateProgram] = []
+        most = max(1, min(MOST_TOGETHER, self._remaining // self._workers))
+        while len(together) < most and (candidate := self._next_unknown()) is not None:
+            if together and not _can_share([*together, candidate]):
                 self._next = candidate
                 break
-            found.append(candidate)
-        return found
+            together.append(candidate)
+        return together
 
-    def _unknown(self) -> Candidate | None:
-        """The next candidate that has to be run."""
+    def _next_unknown(self) -> CandidateProgram | None:
+        """The next candidate without a verdict."""
         candidate, self._next = self._next, None
         while candidate is None:
             candidate = next(self._candidates, None)
             if candidate is None:
                 return None
-            self._left -= 1
+            self._remaining -= 1
             verdict = self._journals.get(candidate.key) or judges.begin(candidate)
             if verdict is not None:
-                self._told(candidate, verdict)
+                self._on_verdict(candidate, verdict)
                 candidate = None
         return candidate
 
 
-def _fit(candidates: list[Candidate]) -> bool:
-    """Whether these may share a sandbox: alike in all but their times, and quick."""
+def _can_share(candidates: list[CandidateProgram]) -> bool:
+    """Whether the candidates may share a trial: judged alike, with limits that differ in time only, and quick."""
     first, last = candidates[0], candidates[-1]
     return (
         first.judged_by == last.judged_by
         and replace(first.limits, cpu_s=last.limits.cpu_s, wall_s=last.limits.wall_s) == last.limits
-        and sum(each.expected_s for each in candidates) <= _MOST_TOGETHER_S
-        and sum(len(each.program) for each in candidates) <= _MOST_TOGETHER_BYTES
+        and sum(candidate.expected_s for candidate in candidates) <= _MOST_TOGETHER_S
+        and sum(len(candidate.program) for candidate in candidates) <= _MOST_TOGETHER_BYTES
     )
 
 
-# The sandboxes of one evaluation: with the packages that its tests import, opened when they are first needed.
-
-_STANDARD: Final = "|".join(sorted(sys.stdlib_module_names))
-_STANDARD_IMPORT: Final = re.compile(rf"^(?:import (?:{_STANDARD})|from (?:{_STANDARD}) import [\w, ]+)$", re.MULTILINE)
-_OF_SUITES: Final = frozenset({"pytest", "_pytest"})
+# --- sandboxes and their packages ---
 
 
 @dataclass(frozen=True, slots=True)
 class Packages:
-    """What is installed, which modules of it are imported ahead, and whose tests import each distribution."""
+    """What to install, the modules to import ahead, and by distribution the id of a problem that imports it."""
 
     requirements: tuple[str, ...]
     modules: tuple[str, ...] = ()
@@ -243,7 +252,7 @@ class Packages:
 
 
 class OpenedSandboxes:
-    """Opens each once; `close` ends them all. Safe to use from several threads."""
+    """Opens each sandbox once; `close` ends them all. Safe to use from several threads."""
 
     def __init__(self, kind: SandboxKind, packages: Packages) -> None:
         self._kind, self._packages = kind, packages
@@ -251,7 +260,7 @@ class OpenedSandboxes:
         self._opened: dict[str, Sandbox] = {}
 
     def get(self, judged_by: str) -> Sandbox:
-        """The one for this way of judging. Raises SandboxUnavailableError, and what installing packages raises."""
+        """The sandbox for this method of judging. Raises SandboxUnavailableError, EnvironmentBuildError."""
         name = "suite" if judged_by == "suite" else "values"
         with self._lock:
             if name not in self._opened:
@@ -259,7 +268,7 @@ class OpenedSandboxes:
             return self._opened[name]
 
     def close(self) -> None:
-        """End them."""
+        """End the sandboxes."""
         self._stack.close()
 
     def _open(self, *, is_of_suites: bool) -> Sandbox:
@@ -275,12 +284,12 @@ class OpenedSandboxes:
             importer = self._packages.importers.get(error.package)
             if importer is None:
                 raise
-            told = f"problem {importer!r}, whose tests or solution import it: {error}, or leave the problem out"
-            raise PackageError(told, error.package) from error
+            message = f"problem {importer!r}, whose tests or solution import it: {error}, or leave the problem out"
+            raise PackageError(message, error.package) from error
 
 
 def packages_of(problems: Iterable[Problem], packages: Sequence[str]) -> Packages:
-    """What the tests import, and `packages`. Raises PackageError for a name that is refused."""
+    """The packages that the problems import, and `packages`. Raises PackageError for a name that is refused."""
     importers: dict[str, str] = {}
     for task_id, source in sorted(_sources(problems), reverse=True):
         importers.update((name, task_id) for name in _imported(source) - _OF_SUITES)
@@ -293,13 +302,13 @@ def packages_of(problems: Iterable[Problem], packages: Sequence[str]) -> Package
 
 
 def _sources(problems: Iterable[Problem]) -> Iterator[tuple[str, str]]:
-    """The texts of problems that may import, each once, with the problem that has it."""
-    found: dict[str, str] = {}
+    """The trusted Python sources of the problems, each once, after the id of the first problem that has it."""
+    task_ids: dict[str, str] = {}
     for problem in problems:
         if problem.language == "python":
             for source in _trusted(problem):
-                found.setdefault(source, problem.task_id)
-    return ((task_id, source) for source, task_id in found.items())
+                task_ids.setdefault(source, problem.task_id)
+    return ((task_id, source) for source, task_id in task_ids.items())
 
 
 def _trusted(problem: Problem) -> tuple[str, ...]:
@@ -316,11 +325,11 @@ def _imported(source: str) -> frozenset[str]:
         if not _may_import_more(source):
             return frozenset()
         return frozenset(third_party_names(source)) - frozenset({"solution"})
-    except SyntaxError:  # a prompt in plain words
+    except SyntaxError:  # a prompt in prose
         return frozenset()
 
 
 def _may_import_more(source: str) -> bool:
-    """Whether it imports more than the standard library; most texts tell so by the words that begin their lines."""
+    """Whether the source imports more than the standard library; it is parsed only if its lines do not show that."""
     rest = _STANDARD_IMPORT.sub("", source)
     return "import" in rest and bool(third_party_modules(source))

@@ -21,12 +21,12 @@ from flytekit.types.file import FlyteFile
 from pydantic import Field
 
 from flyteplugins_codegen.errors import SettingsError
-from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS
-from flyteplugins_codegen.evaluation.evaluate import evaluate as judge_samples
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, read_evaluation
 from flyteplugins_codegen.evaluation.judges import Judge
 from flyteplugins_codegen.evaluation.problems.load import load_problems, problem_file
 from flyteplugins_codegen.evaluation.report import render_summary
+from flyteplugins_codegen.evaluation.run import DEFAULT_LIMITS
+from flyteplugins_codegen.evaluation.run import evaluate as judge_samples
 from flyteplugins_codegen.evaluation.samples import Samples, load_samples
 from flyteplugins_codegen.evaluation.scores import check_k
 from flyteplugins_codegen.evaluation.sharding import Part, deal, gather, write_parts

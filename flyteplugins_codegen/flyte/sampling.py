@@ -17,8 +17,8 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.autogen.model_config import ModelConfig, read_config
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluate import check_problems
 from flyteplugins_codegen.evaluation.problems.load import load_problems
+from flyteplugins_codegen.evaluation.run import check_problems
 from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, write_samples
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.evaluation import Evaluated, evaluate, problem_path

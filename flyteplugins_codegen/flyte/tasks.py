@@ -23,7 +23,7 @@ from flyteplugins_codegen.flyte.drafts import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.judging import judge
 from flyteplugins_codegen.flyte.pods import keeping_replies, own_settings
 from flyteplugins_codegen.flyte.state import RunState, cached_by_code, read_calls, sample_paths, write_calls
-from flyteplugins_codegen.html.kit import facts, fitting, folded, log, seconds
+from flyteplugins_codegen.html.kit import facts, fitting, folded, log, render_document, seconds
 from flyteplugins_codegen.models.job import type_name
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import BuiltImage
@@ -39,7 +39,7 @@ from flyteplugins_codegen.stages.context import with_schemas
 from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
 from flyteplugins_codegen.stages.loop import BuildEnvironment, Driven, Finish, RunTests, next_action
 from flyteplugins_codegen.stages.model_calls import open_account
-from flyteplugins_codegen.stages.report.page import as_frame, render_document
+from flyteplugins_codegen.stages.report.page import as_frame
 from flyteplugins_codegen.store import cache_dir, digest
 from flyteplugins_codegen.sync import run_blocking
 

@@ -1,4 +1,4 @@
-"""Source code with its words coloured, and the difference of two versions."""
+"""Code as HTML: a highlighted listing, and the difference of two versions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from flyteplugins_codegen.html.kit import fitting, text
 from flyteplugins_codegen.text import shorten_middle
 
 _MOST_CHARS: Final = 60_000
-_MOST_SHOWN_CHARS: Final = 200_000
+_MOST_HTML_CHARS: Final = 200_000
 _MOST_NUMBERED_LINES: Final = 4_000
 _MOST_COMPARED_CHARS: Final = 60_000
-# Classes of the style sheet by the beginning of Pygments' names of tokens; the first that fits.
-_CLASSES: Final = (
+# Classes of the style sheet by the prefix of Pygments' token names; the first match counts.
+_TOKEN_CLASSES: Final = (
     ("Token.Comment", "c"),
     ("Token.Literal.String", "s"),
     ("Token.Literal.Number", "n"),
@@ -29,14 +29,14 @@ _CLASSES: Final = (
 
 
 def python_code(code: str) -> str:
-    """A Python file with its lines numbered. What takes too much room is shown plain, what is too long shortened."""
+    """Highlighted Python with line numbers. Long code is shortened; code whose HTML is too long is plain."""
     code = shorten_middle(code.rstrip("\n"), _MOST_CHARS)
-    coloured = "".join(_spans(code))
-    lines = coloured if len(coloured) <= _MOST_SHOWN_CHARS else fitting(code, _MOST_SHOWN_CHARS)
-    return f'<div class="code" tabindex="0">{_numbers(code)}<pre><code>{lines}</code></pre></div>'
+    highlighted = "".join(_spans(code))
+    lines = highlighted if len(highlighted) <= _MOST_HTML_CHARS else fitting(code, _MOST_HTML_CHARS)
+    return _listing(lines, _line_numbers(code))
 
 
-def _numbers(code: str) -> str:
+def _line_numbers(code: str) -> str:
     last = code.count("\n") + 1
     if last > _MOST_NUMBERED_LINES:
         return ""
@@ -45,61 +45,62 @@ def _numbers(code: str) -> str:
 
 
 def shell_code(commands: str) -> str:
-    """Commands to type."""
-    return _scrolled(text(commands))
+    """Shell commands, not highlighted."""
+    return _listing(text(commands))
 
 
 def plain_code(code: str, chars: int) -> str:
-    """Code of about so many characters at most, without colours; its lines stay whole, as in Python they must."""
-    return _scrolled(fitting(code.strip("\n"), chars))
+    """Code of about `chars` characters at most, not highlighted. Its lines do not wrap: in Python they have meaning."""
+    return _listing(fitting(code.strip("\n"), chars))
 
 
-def _scrolled(code: str) -> str:
-    return f'<div class="code" tabindex="0"><pre><code>{code}</code></pre></div>'
+def _listing(code: str, numbers: str = "") -> str:
+    return f'<div class="code" tabindex="0">{numbers}<pre><code>{code}</code></pre></div>'
 
 
 def _spans(code: str) -> Iterator[str]:
     from pygments.lexers.python import PythonLexer
 
     tokens = PythonLexer(stripnl=False, ensurenl=False).get_tokens(code)
-    for kind, run in groupby(((_class_of(str(token)), value) for token, value in tokens), key=lambda item: item[0]):
-        words = text("".join(value for _, value in run))
-        yield f'<span class="{kind}">{words}</span>' if kind else words
+    classified = ((_class_of(str(token)), value) for token, value in tokens)
+    for token_class, run in groupby(classified, key=lambda item: item[0]):
+        escaped = text("".join(value for _, value in run))
+        yield f'<span class="{token_class}">{escaped}</span>' if token_class else escaped
 
 
 def _class_of(token: str) -> str:
-    return next((kind for beginning, kind in _CLASSES if token.startswith(beginning)), "")
+    return next((name for prefix, name in _TOKEN_CLASSES if token.startswith(prefix)), "")
 
 
 class FileChange(NamedTuple):
-    """The lines of a unified difference, without its heading."""
+    """A file's unified difference, without its header lines."""
 
     name: str
     lines: list[str]
 
 
 def changes(files: Iterable[tuple[str, str, str]]) -> list[FileChange]:
-    """What changed, file by file: of each the name, the text before and the text after; nothing where nothing did."""
-    return [FileChange(name, _differing(before, after)) for name, before, after in files if before != after]
+    """The files that changed, out of (name, text before, text after) of each."""
+    return [FileChange(name, _diff(before, after)) for name, before, after in files if before != after]
 
 
-def _differing(before: str, after: str) -> list[str]:
-    old, new = (shorten_middle(text, _MOST_COMPARED_CHARS).splitlines() for text in (before, after))
+def _diff(before: str, after: str) -> list[str]:
+    old, new = (shorten_middle(version, _MOST_COMPARED_CHARS).splitlines() for version in (before, after))
     return list(difflib.unified_diff(old, new, lineterm=""))[2:]
 
 
 def render_change(change: FileChange, chars: int) -> str:
-    """The lines, coloured by what became of them."""
+    """The changed lines of one file, and how many were added and removed."""
     added, removed = (sum(line.startswith(sign) for line in change.lines) for sign in "+-")
-    shown = shorten_middle("\n".join(change.lines), chars).split("\n")
+    lines = shorten_middle("\n".join(change.lines), chars).split("\n")
     return (
-        f'<p class="file"><b>{change.name}</b> '
+        f'<p class="file"><b>{text(change.name)}</b> '
         f'<span class="plus">+{added}</span> <span class="minus">&minus;{removed}</span></p>'
-        f'<pre class="diff" tabindex="0">{"".join(_diff_line(line) for line in shown)}</pre>'
+        f'<pre class="diff" tabindex="0">{"".join(_diff_line(line) for line in lines)}</pre>'
     )
 
 
 def _diff_line(line: str) -> str:
-    kind = {"+": "plus", "-": "minus", "@": "place"}.get(line[:1])
-    shown = fitting(line, 2_000) or " "
-    return f'<span class="{kind}">{shown}</span>' if kind else f"<span>{shown}</span>"
+    kind = {"+": "plus", "-": "minus", "@": "hunk"}.get(line[:1])
+    escaped = fitting(line, 2_000) or " "
+    return f'<span class="{kind}">{escaped}</span>' if kind else f"<span>{escaped}</span>"

@@ -1,4 +1,4 @@
-"""Limits follow the canonical solution and the machine; how a problem is judged follows from its canonical solution."""
+"""The canonical solution decides the method of judging; it and the speed of the machine decide the limits."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from flyteplugins_codegen.evaluation.calibration import Calibration, Plan, calibrate, measure_slowness
-from flyteplugins_codegen.evaluation.trials import Candidate, Verdict
+from flyteplugins_codegen.evaluation.calibration import Calibration, JudgingPlan, calibrate, measure_slowness
+from flyteplugins_codegen.evaluation.trials import CandidateProgram, Verdict
 from flyteplugins_codegen.evaluation.values import CheckTests, JudgedBy, Outcome, PairTests, Problem
 from flyteplugins_codegen.sandbox.contract import Limits
 
@@ -17,36 +17,40 @@ LIMITS = Limits(wall_s=30, cpu_s=5)
 
 
 class Machine:
-    """Judges as it is told: by values and by suite, and how long that takes."""
+    """A judge with these outcomes by method, and this processor time."""
 
     def __init__(self, cpu_s: float = 0.1, **outcomes: Outcome) -> None:
         self._cpu_s, self._outcomes = cpu_s, outcomes
-        self.asked: list[Candidate] = []
+        self.asked: list[CandidateProgram] = []
 
-    def run_all(self, candidates: Iterator[Candidate], told: Callable[[Candidate, Verdict], None]) -> None:
+    def run_all(
+        self, candidates: Iterator[CandidateProgram], on_verdict: Callable[[CandidateProgram, Verdict], None]
+    ) -> None:
         for candidate in candidates:
             self.asked.append(candidate)
             outcome = self._outcomes.get(candidate.judged_by, "passed")
-            told(candidate, Verdict(outcome=outcome, judged_by=candidate.judged_by, cpu_s=self._cpu_s, wall_s=2.0))
+            on_verdict(
+                candidate, Verdict(outcome=outcome, judged_by=candidate.judged_by, cpu_s=self._cpu_s, wall_s=2.0)
+            )
 
 
 def calibrated(machine: Machine, problem: Problem = PROBLEM, slowness: float = 1.0) -> Calibration:
     problems = {"p": problem}
-    plan = Plan(problems=problems, keys={"p": b"key"}, judge="auto", limits=LIMITS, slowness=slowness)
+    plan = JudgingPlan(problems=problems, keys={"p": b"key"}, judge="auto", limits=LIMITS, slowness=slowness)
     return calibrate(plan, machine.run_all)["p"]
 
 
 @pytest.mark.parametrize(("canonical_s", "cpu_s"), [(0.1, 5), (3.0, 30), (0.5, 5), (0.72, 8)])
 def test_a_sample_may_take_ten_times_as_long_as_the_canonical_solution(canonical_s: float, cpu_s: float) -> None:
-    found = calibrated(Machine(canonical_s)).limits
-    assert found.cpu_s == pytest.approx(cpu_s)
-    assert found.wall_s >= 3 * cpu_s
+    limits = calibrated(Machine(canonical_s)).limits
+    assert limits.cpu_s == pytest.approx(cpu_s)
+    assert limits.wall_s >= 3 * cpu_s
 
 
-def test_a_slow_machine_gives_the_more_time() -> None:
-    """By the same factor, so that the scores are the same there."""
-    found = calibrated(Machine(), slowness=4.0).limits
-    assert (found.cpu_s, found.wall_s) == (20, 120)
+def test_a_slow_machine_gives_more_time() -> None:
+    """By the same factor, so that the scores are the same on it."""
+    limits = calibrated(Machine(), slowness=4.0).limits
+    assert (limits.cpu_s, limits.wall_s) == (20, 120)
     assert calibrated(Machine(), replace(PROBLEM, limits=Limits(cpu_s=1, wall_s=2)), slowness=4.0).limits.cpu_s == 4
     assert measure_slowness() >= 1
 
@@ -69,12 +73,12 @@ def test_the_canonical_solution_itself_has_generous_limits() -> None:
 def test_the_first_way_that_the_canonical_solution_passes_in_is_taken(
     values: Outcome, suite: Outcome, judged_by: JudgedBy, *, is_flawed: bool
 ) -> None:
-    found = calibrated(Machine(values=values, suite=suite))
-    assert (found.judged_by, found.flaw is not None, found.passed is None) == (judged_by, is_flawed, is_flawed)
+    limits = calibrated(Machine(values=values, suite=suite))
+    assert (limits.judged_by, limits.flaw is not None, limits.passed is None) == (judged_by, is_flawed, is_flawed)
 
 
 def test_without_a_canonical_solution_nothing_is_run_ahead() -> None:
     machine = Machine()
-    found = calibrated(machine, Problem(task_id="p", entry_point="f", tests=PairTests(())))
-    assert (found.judged_by, found.flaw, machine.asked) == ("values", None, [])
-    assert found.limits.cpu_s == 5
+    limits = calibrated(machine, Problem(task_id="p", entry_point="f", tests=PairTests(())))
+    assert (limits.judged_by, limits.flaw, machine.asked) == ("values", None, [])
+    assert limits.limits.cpu_s == 5

@@ -1,4 +1,4 @@
-"""The document does what it says: its example runs, and every field and language is in it."""
+"""The document is correct: its example runs, and every field, language and outcome is in it."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ import pytest
 from forged_values import CHECK, RIGHT, WRONG
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.evaluation import Evaluation
+from flyteplugins_codegen.evaluation.run import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.values import (
     AssertTests,
     CheckTests,
@@ -119,7 +119,7 @@ def test_a_time_out_tells_which_time_it_was(every_kind: Evaluation) -> None:
     assert end.cpu_s < 5
 
 
-def test_a_test_that_fails_its_own_canonical_solution_is_told_and_counts_on() -> None:
+def test_tests_that_the_canonical_solution_fails_are_reported_and_still_count() -> None:
     broken = replace(PROBLEMS["check"], task_id="broken", canonical_solution=WRONG)
     found = evaluated(sample("broken", RIGHT), problems=(broken, PROBLEMS["check"]))
     assert [flaw.task_id for flaw in found.flaws] == ["broken"]
@@ -140,7 +140,7 @@ def test_what_needs_more_than_plain_data_is_judged_by_a_suite() -> None:
     assert (wrong.outcome, wrong.judged_by) == ("wrong_answer", "suite")
 
 
-def test_equal_samples_are_run_once_and_each_is_told() -> None:
+def test_equal_samples_run_once_and_each_has_a_result() -> None:
     first, second = evaluated(sample("check", RIGHT, sample_id="a"), sample("check", RIGHT, sample_id="b")).samples
     assert (first.index, first.sample_id, second.index, second.sample_id) == (0, "a", 1, "b")
     assert (first.cpu_s, first.wall_s) == (second.cpu_s, second.wall_s)
@@ -153,7 +153,7 @@ def test_it_may_be_awaited() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"k": (0,)}, "k=0"),
         ({"k": 0}, "k=0"),
@@ -169,13 +169,13 @@ def test_it_may_be_awaited() -> None:
         ({"problems": (PROBLEMS["check"], PROBLEMS["check"])}, "two problems have the task_id 'check'"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_runs(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(RequestError, match=told):
+def test_invalid_arguments_are_refused_before_anything_runs(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(RequestError, match=message):
         evaluated(sample("check", RIGHT), **given)
 
 
 @pytest.mark.parametrize(
-    ("tests", "told"),
+    ("tests", "message"),
     [
         (CheckTests("def check(f:\n"), "the tests, line 1: SyntaxError"),
         (CheckTests(""), "nothing in its tests that a sample could fail"),
@@ -191,21 +191,21 @@ def test_what_cannot_be_is_refused_before_anything_runs(given: dict[str, Any], t
         (StdinTests(()), "nothing in its tests"),
     ],
 )
-def test_tests_that_cannot_be_run_are_told_with_their_problem(tests: Tests, told: str) -> None:
+def test_tests_that_cannot_run_are_refused_with_the_id_of_their_problem(tests: Tests, message: str) -> None:
     broken = Problem(task_id="broken/1", entry_point="f", tests=tests)
-    with pytest.raises(RequestError, match=f"problem 'broken/1': .*{told}"):
+    with pytest.raises(RequestError, match=f"problem 'broken/1': .*{message}"):
         evaluated(sample("check", RIGHT), problems=(PROBLEMS["check"], broken))
 
 
 @pytest.mark.parametrize(
-    ("samples", "told"),
+    ("samples", "message"),
     [
         ([], "no samples"),
         ([sample("nowhere", RIGHT, source="s.jsonl", line=7)], r"s\.jsonl:7: .* 'nowhere' is for none"),
     ],
 )
-def test_samples_that_are_none_are_refused(samples: list[Sample], told: str) -> None:
-    with pytest.raises(RequestError, match=told):
+def test_invalid_samples_are_refused(samples: list[Sample], message: str) -> None:
+    with pytest.raises(RequestError, match=message):
         evaluated(*samples, problems=(PROBLEMS["check"],))
 
 

@@ -1,4 +1,4 @@
-"""Dishonest solutions to one problem, between honest ones: none of them passes, and no honest one fails."""
+"""Dishonest solutions of one problem, between honest ones: no dishonest one passes, and no honest one fails."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from itertools import chain, zip_longest
 import pytest
 from forged_values import CHECK, RIGHT, forgeries
 
-from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.judges import Judge
+from flyteplugins_codegen.evaluation.run import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem, Sample, SampleResult
 
 FORGERIES = {forgery.title: forgery.solution for forgery in forgeries()}

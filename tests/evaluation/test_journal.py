@@ -1,4 +1,4 @@
-"""A run that is killed goes on where it was: what has been judged is not judged again."""
+"""A run that was killed continues where it ended: samples that have a verdict are not judged again."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.evaluation import Evaluation
 from flyteplugins_codegen.evaluation.journal import Journal
+from flyteplugins_codegen.evaluation.run import DEFAULT_LIMITS, evaluate
 from flyteplugins_codegen.evaluation.trials import Verdict
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -53,7 +53,7 @@ def uninterrupted() -> Evaluation:
 
 
 @pytest.mark.parametrize(("count", "ending"), [(COUNT // 2, SIGKILL), (1, SIGKILL), (17, SIGINT)])
-def test_ended_at_any_point_only_what_is_missing_runs(
+def test_a_run_that_was_ended_at_any_point_only_runs_what_is_missing(
     tmp_path: Path, uninterrupted: Evaluation, count: int, ending: Signals
 ) -> None:
     journal = tmp_path / "journal.jsonl"
@@ -84,7 +84,7 @@ def test_two_runs_may_share_a_journal(tmp_path: Path, uninterrupted: Evaluation)
     assert len(lines(journal)) == count
 
 
-def test_the_canonical_solution_is_run_once_be_it_a_sample_or_not(tmp_path: Path) -> None:
+def test_the_canonical_solution_runs_once_whether_it_is_a_sample_or_not(tmp_path: Path) -> None:
     journal, problem = tmp_path / "journal.jsonl", replace(PROBLEM, canonical_solution=SAMPLES[0].solution)
     for _ in range(2):
         found = evaluate([problem], SAMPLES[:1], (1,), journal=journal)
@@ -93,7 +93,7 @@ def test_the_canonical_solution_is_run_once_be_it_a_sample_or_not(tmp_path: Path
         assert len(lines(journal)) == 1
 
 
-def test_what_a_verdict_depends_on_is_judged_anew_when_it_changes(tmp_path: Path) -> None:
+def test_a_change_of_what_a_verdict_depends_on_needs_a_new_verdict(tmp_path: Path) -> None:
     journal = tmp_path / "journal.jsonl"
     few = SAMPLES[:2]
     for problem in (PROBLEM, PROBLEM, replace(PROBLEM, context="x = 1")):
@@ -104,7 +104,7 @@ def test_what_a_verdict_depends_on_is_judged_anew_when_it_changes(tmp_path: Path
 
 
 @given(cut=st.integers(0, 10_000), more=st.booleans())
-def test_a_line_that_was_cut_off_is_left_out_and_swallows_nothing(
+def test_a_line_that_was_cut_off_is_ignored_and_hides_no_other(
     tmp_path_factory: pytest.TempPathFactory, cut: int, *, more: bool
 ) -> None:
     path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
@@ -127,7 +127,7 @@ def test_a_line_that_was_cut_off_is_left_out_and_swallows_nothing(
     last.close()
 
 
-def test_a_file_that_is_something_else_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_journal_is_refused_and_stays_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "samples.jsonl"
     path.write_text('{"task_id": "a", "completion": "x"}\n' * 3)
     with pytest.raises(RequestError, match="is no journal of an evaluation: none of its 3 lines"):

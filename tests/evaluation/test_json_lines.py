@@ -1,3 +1,5 @@
+"""Files of JSON records are read whatever their form, and errors name file and line."""
+
 from __future__ import annotations
 
 import gzip
@@ -65,8 +67,8 @@ def test_no_bytes_whatever_are_more_than_an_error_of_the_file(tmp_path: Path, co
 def test_no_record_whatever_is_more_than_an_error_of_its_line(tmp_path: Path, records: list[Any]) -> None:
     path = tmp_path / "file"
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    told = error_of(lambda path: load_problems(path, sandbox="none"), path), error_of(all_samples, path)
-    assert all(text == "" or f"{path}:" in text or "holds no sample" in text for text in told)
+    messages = error_of(lambda path: load_problems(path, sandbox="none"), path), error_of(all_samples, path)
+    assert all(text == "" or f"{path}:" in text or "holds no sample" in text for text in messages)
 
 
 @given(

@@ -1,4 +1,4 @@
-"""A machine that fails is no verdict: what it loses is tried again, then told, and never counted."""
+"""A failure of the machine is not a verdict: the sample is tried again, then reported, and never counted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from forged_values import CHECK, RIGHT
 
 from flyteplugins_codegen.evaluation import workers
-from flyteplugins_codegen.evaluation.evaluate import evaluate
+from flyteplugins_codegen.evaluation.run import evaluate
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem, PytestTests, Sample, StdinPair, StdinTests
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
@@ -43,9 +43,9 @@ class Failing:
         return FAILURE if self._runs <= self._failures else self._real.run(job)
 
     def map(self, jobs: Iterable[Job], *, on_result: Callable[[int, Execution], None], **_: Any) -> list[Execution]:
-        return [self._told(index, job, on_result) for index, job in enumerate(jobs)]
+        return [self._report(index, job, on_result) for index, job in enumerate(jobs)]
 
-    def _told(self, index: int, job: Job, on_result: Callable[[int, Execution], None]) -> Execution:
+    def _report(self, index: int, job: Job, on_result: Callable[[int, Execution], None]) -> Execution:
         execution = self.run(job)
         on_result(index, execution)
         return execution
@@ -70,7 +70,9 @@ def test_what_is_lost_once_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert [end.attempts for end in found.samples] == [2, 2, 2, 1, 1, 1]  # both by values were in the job that was lost
 
 
-def test_what_is_always_lost_is_told_not_counted_and_not_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_sample_that_the_machine_always_fails_is_reported_and_neither_counted_nor_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     journal = tmp_path / "journal.jsonl"
     machine_failing(monkeypatch, failures=10**9)
     found = evaluate(PROBLEMS, SAMPLES, (1,), workers=2, journal=journal)

@@ -1,3 +1,5 @@
+"""A completion in any of the usual forms becomes the program that its model meant."""
+
 from __future__ import annotations
 
 from typing import Any
@@ -113,7 +115,7 @@ def test_other_languages_are_merged_by_their_text(completion: str, program: str)
     assert continued(JS_PROMPT, completion, "double", "javascript").rstrip() == program.rstrip()
 
 
-def test_a_program_of_a_length_that_nobody_writes_is_not_looked_at() -> None:
+def test_a_program_that_is_too_long_is_not_parsed() -> None:
     completion = "x" * (LONGEST_SOURCE_CHARS + 1)
     assert continued(PROMPT, completion, "double") == PROMPT + completion
 

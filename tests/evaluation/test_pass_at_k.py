@@ -1,3 +1,5 @@
+"""pass@k and pass^k equal their exact values, also for large numbers."""
+
 from __future__ import annotations
 
 import math
@@ -42,7 +44,7 @@ def test_fewer_samples_than_k_say_nothing() -> None:
     assert math.isnan(estimate_pass_hat_k(0, 0, 1))
 
 
-@pytest.mark.parametrize(("n", "c", "k", "told"), [(5, 2, 0, "k=0"), (5, 6, 1, "6 of 5"), (5, -1, 1, "-1 of 5")])
-def test_impossible_counts_are_refused(n: int, c: int, k: int, told: str) -> None:
-    with pytest.raises(RequestError, match=told):
+@pytest.mark.parametrize(("n", "c", "k", "message"), [(5, 2, 0, "k=0"), (5, 6, 1, "6 of 5"), (5, -1, 1, "-1 of 5")])
+def test_impossible_counts_are_refused(n: int, c: int, k: int, message: str) -> None:
+    with pytest.raises(RequestError, match=message):
         estimate_pass_at_k(n, c, k)

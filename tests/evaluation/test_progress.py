@@ -1,4 +1,4 @@
-"""Progress is drawn for who watches, and for nobody else."""
+"""Progress is drawn on a terminal, and only there."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from flyteplugins_codegen.evaluation.evaluate import open_progress
+from flyteplugins_codegen.evaluation.run import open_progress
 
 
 class Terminal(io.StringIO):

@@ -1,4 +1,4 @@
-"""The report: one file, opened in a real browser, wide and narrow, light and dark; nothing of a sample is markup."""
+"""The report: one file, opened in a real browser, wide and narrow, light and dark; no text of a sample is markup."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from browser import Page, browser_page
 
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, summarize
-from flyteplugins_codegen.evaluation.scores import Flaw
+from flyteplugins_codegen.evaluation.scores import ProblemFlaw
 from flyteplugins_codegen.evaluation.values import OUTCOMES, Sample, SampleResult
 
 HOSTILE = "</script><img src=x onerror=\"console.error('run')\"><!--\0\u2028\ud800 & 'quoted'"
@@ -26,7 +26,7 @@ def samples() -> list[Sample]:
 
 
 def evaluation(given: list[Sample], *, shift: int = 0) -> Evaluation:
-    """Samples that end in every way; with a shift, another run in which some problems did otherwise."""
+    """Samples with every outcome; with a shift, another run in which some problems have other outcomes."""
     ends = [
         SampleResult(
             task_id=sample.task_id,
@@ -39,7 +39,7 @@ def evaluation(given: list[Sample], *, shift: int = 0) -> Evaluation:
         )
         for index, sample in enumerate(given)
     ]
-    flaws = [Flaw(f"Flaw {HOSTILE}", HOSTILE)]
+    flaws = [ProblemFlaw(f"Flaw {HOSTILE}", HOSTILE)]
     categories = {given[0].task_id: f"category {HOSTILE}"}
     doubts = {
         "flaws": flaws,
@@ -79,26 +79,26 @@ def choose(page: Page, *, task: str = "", outcome: str = "") -> str:
     return str(page.evaluate("found.textContent"))
 
 
-def test_the_page_asks_for_nothing_and_complains_of_nothing(page: Page, report: Path) -> None:
+def test_the_page_requests_nothing_and_has_no_errors(page: Page, report: Path) -> None:
     assert page.evaluate("document.images.length") == 0
     assert page.evaluate("document.scripts.length") == 2
     assert page.requests == [report.as_uri()]
     assert page.complaints == []
 
 
-def test_the_page_tells_scores_ends_problems_and_the_slowest(page: Page) -> None:
+def test_the_page_shows_scores_outcomes_problems_and_the_slowest_samples(page: Page) -> None:
     headings = texts(page, "h2")
     assert headings == ["Scores", "Against the earlier run", "Problems", "Slowest samples", "Samples"]
-    told = page.evaluate("document.body.innerText")
+    text = page.evaluate("document.body.innerText")
     for expected in ("130 samples of 13 problems; 13 that the machine failed are not counted", "pass@10", "p = "):
-        assert expected in told
+        assert expected in text
     assert len(texts(page, ".matrix .strip")) == PROBLEMS
     assert texts(page, "h3") == ["Worse: 6"]
     assert texts(page, ".link")[0].endswith("#129")
     assert texts(page, "td details:not([open]) summary") == ["200 problems"]
 
 
-def test_every_string_is_shown_as_it_was_given(page: Page) -> None:
+def test_every_string_is_shown_unchanged(page: Page) -> None:
     shown = HOSTILE.replace("\0", "\ufffd").replace("\ud800", "\\ud800")
     assert texts(page, "h1") == [f"Run {shown}"]
     assert f"category {shown}" in texts(page, "td")
@@ -106,7 +106,7 @@ def test_every_string_is_shown_as_it_was_given(page: Page) -> None:
     assert f"Unanswered 199 {shown}" in texts(page, "td details")[0]
 
 
-def test_samples_are_found_by_problem_and_by_end_page_by_page(page: Page) -> None:
+def test_samples_are_listed_by_problem_and_by_outcome_page_by_page(page: Page) -> None:
     assert choose(page) == "1 to 50 of 130 samples"
     click(page, "#next")
     click(page, "#next")
@@ -169,3 +169,88 @@ def test_a_notebook_shows_the_scores() -> None:
     assert "pass@1" in shown
     assert "<script" not in shown
     assert "too few samples" in shown
+
+
+COLUMNS = (
+    "task",
+    "reason",
+    "sample_id",
+    "language",
+    "model",
+    "flawed task",
+    "flaw",
+    "unanswered",
+    "skipped",
+    "code",
+)
+# The marks that Unicode has for directions: U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069.
+MARKS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def marked(column: str) -> str:
+    return f"<{column} {MARKS}>"
+
+
+def visible(column: str) -> str:
+    return f"<{column} {''.join(f'[U+{ord(mark):04X}]' for mark in MARKS)}>"
+
+
+def marked_evaluation() -> Evaluation:
+    """An evaluation with marks of direction in every string; its categories are languages."""
+    task = marked("task")
+    results = [
+        SampleResult(
+            task_id=task if index == 0 else "other",
+            index=index,
+            outcome="wrong_answer",
+            reason=marked("reason"),
+            sample_id=marked("sample_id"),
+        )
+        for index in range(2)
+    ]
+    return summarize(
+        results,
+        (1,),
+        categories={task: marked("language")},
+        flaws=[ProblemFlaw(marked("flawed task"), marked("flaw"))],
+        unanswered=[marked("unanswered")],
+        skipped=[marked("skipped")],
+    )
+
+
+@pytest.fixture(scope="module")
+def marked_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("marked") / "report.html"
+    given = [Sample(task_id=task, solution=f"pass  # {marked('code')}") for task in (marked("task"), "other")]
+    ends = [SampleResult(task_id=marked("task"), index=0, outcome="passed")]
+    before = summarize(ends, (1,))
+    return marked_evaluation().report(path, samples=given, before=before, title=marked("model"))
+
+
+def test_no_mark_of_direction_is_in_the_file(marked_report: Path) -> None:
+    page = marked_report.read_text()
+    escapes = [f"\\u{ord(mark):04x}" for mark in MARKS]
+    assert [mark for mark in (*MARKS, *escapes) if mark in page] == []
+    assert not any(mark in marked_evaluation()._repr_html_() for mark in MARKS)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_marks_of_direction_are_visible_in_every_column(marked_page: Page, column: str) -> None:
+    shown = "document.body.innerText + document.querySelector('h1').textContent"
+    assert visible(column) in marked_page.evaluate(shown)
+
+
+@pytest.fixture(scope="module")
+def marked_page(marked_report: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser_page(tmp_path_factory.mktemp("browser")) as opened:
+        opened.open(marked_report)
+        opened.evaluate(
+            "document.getElementById('data').remove();"
+            "for (const each of list.children) { each.open = true; each.dispatchEvent(new Event('toggle')) }"
+        )
+        yield opened
+
+
+def test_a_problem_is_found_by_its_button_whatever_characters_its_name_has(page: Page) -> None:
+    page.evaluate("[...document.querySelectorAll('.matrix button')].find(e => e.dataset.task[0] === 'H').click()")
+    assert page.evaluate("found.textContent") == "1 to 10 of 10 samples"

@@ -1,3 +1,5 @@
+"""Samples are checked from end to end, then loaded from files and folders of every form."""
+
 from __future__ import annotations
 
 import gzip
@@ -96,7 +98,7 @@ def test_a_folder_holds_a_file_for_each_sample(tmp_path: Path) -> None:
     assert next(iter(samples)).place == f"{tmp_path}/HumanEval/1/0.py: the sample for 'HumanEval/1'"
 
 
-def test_the_last_line_of_a_killed_writer_is_skipped_and_said(tmp_path: Path) -> None:
+def test_a_last_line_that_is_cut_off_is_skipped_and_reported(tmp_path: Path) -> None:
     path = written(tmp_path / "s.jsonl", sample(), sample())
     path.write_bytes(path.read_bytes()[:-5])
     samples = load_samples(path, PROBLEMS)
@@ -122,7 +124,7 @@ def test_a_compressed_file_that_breaks_off_gives_what_came_before(tmp_path: Path
     assert "ends in the middle of a line" in samples.skipped[0]
 
 
-def test_wherever_a_file_is_cut_all_that_is_whole_is_given_and_the_rest_said(tmp_path: Path) -> None:
+def test_wherever_a_file_is_cut_whole_samples_are_loaded_and_the_rest_is_reported(tmp_path: Path) -> None:
     whole = written(tmp_path / "whole.jsonl", *(sample(f"é{number}") for number in range(3))).read_bytes()
     path = tmp_path / "cut.jsonl"
     ends = [index + 1 for index, byte in enumerate(whole) if byte == ord("}")]
@@ -146,7 +148,7 @@ def test_a_last_line_without_its_newline_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "told"),
+    ("record", "message"),
     [
         (sample(task_id="HumanEval/7"), "there is no problem 'HumanEval/7' among the 3; did you mean 'HumanEval/1'?"),
         ({"completion": "x"}, "the sample has no 'task_id'"),
@@ -160,12 +162,12 @@ def test_a_last_line_without_its_newline_is_whole(tmp_path: Path) -> None:
         ("x", "a record is a JSON object"),
     ],
 )
-def test_a_line_that_is_wrong_is_named_before_any_sample_is_given(tmp_path: Path, record: Any, told: str) -> None:
+def test_a_malformed_line_is_named_before_any_sample_is_loaded(tmp_path: Path, record: Any, message: str) -> None:
     path = written(tmp_path / "s.jsonl", sample(), record, sample())
     with pytest.raises(RequestError) as caught:
         load_samples(path, PROBLEMS)
     assert str(caught.value).startswith(f"{path}:2: ")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_cut_line_in_the_middle_is_an_error(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Samples from a model: every try of every problem, nothing paid for twice, a model's silence its own failure."""
+"""Samples from a model: each try of each problem is asked for once, and a reply without code is a failed sample."""
 
 from __future__ import annotations
 

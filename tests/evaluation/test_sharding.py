@@ -1,4 +1,4 @@
-"""An evaluation in parts, put together again as if it had never been parted."""
+"""An evaluation in parts gives the same result as one that was not split."""
 
 from __future__ import annotations
 

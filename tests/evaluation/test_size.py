@@ -1,4 +1,4 @@
-"""An evaluation of any size: samples are drawn as they are needed, and nothing is kept of their texts."""
+"""Evaluations of any size: samples are read as they are needed, and their texts are not kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from evaluated_samples import PROBLEM, SAMPLES
 
-from flyteplugins_codegen.evaluation.evaluate import evaluate
+from flyteplugins_codegen.evaluation.run import evaluate
 from flyteplugins_codegen.evaluation.values import Sample
 
 SUPPORT = Path(__file__).parents[1] / "support"

@@ -1,4 +1,4 @@
-"""Scores, how sure they are, and two evaluations held against each other."""
+"""Scores with their intervals, and the comparison of two evaluations."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def test_each_category_has_its_scores() -> None:
     assert found.by_category == {"text": {1: 0.5}}
 
 
-@pytest.mark.parametrize(("k", "told"), [((0,), "k=0"), ((), "no k at all"), ((1, -2), "k=-2"), ((True,), "k=True")])
-def test_an_impossible_k_is_refused(k: tuple[int, ...], told: str) -> None:
-    with pytest.raises(RequestError, match=told):
+@pytest.mark.parametrize(("k", "message"), [((0,), "k=0"), ((), "no k at all"), ((1, -2), "k=-2"), ((True,), "k=True")])
+def test_an_impossible_k_is_refused(k: tuple[int, ...], message: str) -> None:
+    with pytest.raises(RequestError, match=message):
         evaluation(k, a="p")
 
 

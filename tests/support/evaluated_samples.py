@@ -7,8 +7,8 @@ from pathlib import Path
 
 from forged_values import CHECK, RIGHT, WRONG
 
-from flyteplugins_codegen.evaluation.evaluate import evaluate
 from flyteplugins_codegen.evaluation.evaluation import Evaluation
+from flyteplugins_codegen.evaluation.run import evaluate
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem, Sample
 
 COUNT = 96  # six sandboxes' worth

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from forged_values import CHECK, RIGHT
 
-from flyteplugins_codegen.evaluation.evaluate import evaluate
+from flyteplugins_codegen.evaluation.run import evaluate
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem, Sample
 
 PROBLEM = Problem(task_id="p", entry_point="f", tests=CheckTests(CHECK))

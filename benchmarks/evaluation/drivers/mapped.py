@@ -10,11 +10,11 @@ import json
 import sys
 import time
 
-from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS
 from flyteplugins_codegen.evaluation.judges import values_job
 from flyteplugins_codegen.evaluation.problems.load import load_problems
+from flyteplugins_codegen.evaluation.run import DEFAULT_LIMITS
 from flyteplugins_codegen.evaluation.samples import load_samples, program_of
-from flyteplugins_codegen.evaluation.trials import Candidate
+from flyteplugins_codegen.evaluation.trials import CandidateProgram
 from flyteplugins_codegen.flyte.evaluation import judge_parts, split_evaluation
 from flyteplugins_codegen.judging.values.run import run_many
 from flyteplugins_codegen.models.run import ValuesReport
@@ -56,7 +56,7 @@ def _sandbox_s(problems: str, samples: str) -> float:
     chosen = load_problems(problems)
     by_id = {problem.task_id: problem for problem in chosen}
     candidates = (
-        Candidate(
+        CandidateProgram(
             key=b"",
             problem=by_id[sample.task_id],
             program=program_of(by_id[sample.task_id], sample),

@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 
 from flyteplugins_codegen import evaluate, load_problems, load_samples
-from flyteplugins_codegen.evaluation.evaluate import DEFAULT_LIMITS
+from flyteplugins_codegen.evaluation.run import DEFAULT_LIMITS
 
 QUICK = replace(DEFAULT_LIMITS, cpu_s=2.0, wall_s=8.0)
 

@@ -1,1 +1,1 @@
-"""eval-framework's metric for generated code, by its own names, judged by what can be counted."""
+"""eval-framework's metric for generated code, with its own names; tests are counted, not read from printed text."""

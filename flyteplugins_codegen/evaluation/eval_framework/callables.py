@@ -1,7 +1,7 @@
-"""Pickles from elsewhere: looked at here, opened only inside the sandbox.
+"""Functions as text: written by their names, and read from names or from pickles.
 
-A pickle is a program. What it would import can be read off its opcodes without running them; its function is called in
-a sandbox that has dill and nothing of this machine, and what comes back is text.
+A pickle is a program, so it is never opened in this process. Its opcodes show what it would import; its function is
+called in a sandbox that has dill and nothing of this machine, and only text comes back.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.text import decoded
 
-_INSIDE: Final = Path(__file__).with_name("inside.py")  # not imported: inside, it finds its modules beside itself
+_INSIDE: Final = Path(__file__).with_name("inside.py")  # not imported: it imports dill, which only the sandbox has
 _LIMITS: Final = Limits(wall_s=60.0, memory_mib=512, stream_kib=16 << 10)
 _MAX_RESULT_BYTES: Final = 16 << 20
 _PACKAGES: Final = ("dill",)
 _OURS: Final = "flyteplugins_codegen.evaluation.eval_framework.snippets"
-# Whatever else a pickle holds, one with these alone says a module and a name, and nothing is called.
+# A pickle with only these opcodes gives a module and a name, and calls nothing.
 _NAMING: Final = frozenset(
     {"PROTO", "FRAME", "SHORT_BINUNICODE", "BINUNICODE", "MEMOIZE", "BINPUT", "STACK_GLOBAL", "GLOBAL", "STOP"}
 )
@@ -42,7 +42,7 @@ _KNOWN: Final = {
 
 
 def read_pickle(text: str) -> bytes:
-    """The pickle in a base64 text. Raises DecodingError for what is neither base64 nor the start of a pickle."""
+    """The pickle in a base64 text. Raises DecodingError for text that is not base64, or not of a pickle."""
     try:
         pickled = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -53,7 +53,7 @@ def read_pickle(text: str) -> bytes:
 
 
 def named_function(pickled: bytes) -> tuple[str, str] | None:
-    """Module and name of our function, where the pickle does no more than name the one that it stands for."""
+    """Module and name of our function for the one that a pickle names; None if the pickle does more than that."""
     texts: list[str] = []
     try:
         for opcode, argument, _ in pickletools.genops(pickled):
@@ -70,21 +70,20 @@ def named_function(pickled: bytes) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class SandboxedCallable:
-    """A pickled function of texts that gives a text, or whether there was success and a text."""
+    """A pickled function of texts that returns a text, or a pair of success and text."""
 
     pickled: bytes
 
     def __call__(self, *texts: str) -> str | ExecutionResult:
         """Open the pickle and call its function, inside the sandbox.
 
-        Raises DecodingError where it cannot be opened, ends with an error, or gives anything else; SandboxError where
-        this machine has no sandbox.
+        Raises DecodingError if it cannot be opened, fails, or returns another type; SandboxError if the sandbox fails.
         """
-        told = json.dumps([base64.b64encode(self.pickled).decode(), list(texts)]).encode()
+        request = json.dumps([base64.b64encode(self.pickled).decode(), list(texts)]).encode()
         job = Job(
             command=("python", "/app/unpickling.py"),
             program={"unpickling.py": _INSIDE},
-            stdin=told,
+            stdin=request,
             outputs=("result.json",),
             limits=_LIMITS,
         )
@@ -93,35 +92,26 @@ class SandboxedCallable:
 
 
 def _read_result(execution: Execution) -> str | ExecutionResult:
-    said = decoded(execution.stderr, execution.stderr_cut) or execution.message or execution.status
+    message = decoded(execution.stderr, execution.stderr_cut) or execution.message or execution.status
     output = execution.outputs.get("result.json")
     if execution.exit_code != 0 or output is None:
-        raise DecodingError(f"a pickled function failed in the sandbox: {said}")
-    return _as_result(json.loads(output.read_bytes(_MAX_RESULT_BYTES)))
-
-
-def _as_result(found: Any) -> str | ExecutionResult:
-    match found:
-        case str():
-            return found
-        case [bool(success), str(output)]:
-            return ExecutionResult(success, output)
+        raise DecodingError(f"a pickled function failed in the sandbox: {message}")
+    match json.loads(output.read_bytes(_MAX_RESULT_BYTES)):
+        case str(text):
+            return text
+        case [bool(success), str(printed)]:
+            return ExecutionResult(success, printed)
     raise DecodingError("a pickled function gave neither a text nor whether there was success and a text")
-
-
-# Functions as text: by their names, never by their code.
-
-OUR_MODULES: Final = ("flyteplugins_codegen.evaluation.eval_framework.snippets",)
 
 
 @dataclass(frozen=True, slots=True)
 class CallableSerializer:
-    """Writes and reads functions of `allowed_modules`, given by their full names. Ours are always allowed."""
+    """Writes and reads functions of the modules in `allowed_modules`. The module of our snippets is always allowed."""
 
     allowed_modules: tuple[str, ...] = ()
 
     def encode(self, fn: Callable[..., Any]) -> str:
-        """The function as `module:function`. Raises EncodingError for one that cannot be named so, or read back."""
+        """The function as `module:function`. Raises EncodingError for one that cannot be read back by such a name."""
         name = _name_of(fn)
         if not self._is_allowed(fn.__module__):
             raise EncodingError(f"{name} cannot be read back: {self._remedy(fn.__module__)}")
@@ -130,9 +120,10 @@ class CallableSerializer:
         return name
 
     def decode(self, fn_str: str) -> Callable[..., Any]:
-        """The function that a text names, or one that calls a foreign pickle inside the sandbox.
+        """The function that a text names, or one that calls another's pickle inside the sandbox.
 
-        Raises DecodingError for any other text, for a module that is not allowed, and for what is no function of it.
+        Raises DecodingError for any other text, for a module that is not allowed, and for a name that is not one of its
+        functions.
         """
         if ":" in fn_str:
             return self._imported(*fn_str.split(":", 1))
@@ -145,16 +136,16 @@ class CallableSerializer:
         if not self._is_allowed(module):
             raise DecodingError(f"'{module}:{function}' is not imported: {self._remedy(module)}")
         try:
-            found = vars(import_module(module)).get(function)
+            imported = vars(import_module(module)).get(function)
         except ImportError as error:
             raise DecodingError(f"'{module}:{function}' cannot be imported: {error}") from error
-        # What the module itself imported, such as `system` out of `os`, is not among what it was allowed for.
-        if not inspect.isfunction(found) or found.__module__ != module:
+        # A name that the module itself imported, such as `system` from `os`, is not allowed by its name.
+        if not inspect.isfunction(imported) or imported.__module__ != module:
             raise DecodingError(f"'{module}:{function}' is no function that the module defines; name one of its own")
-        return found
+        return imported
 
     def _is_allowed(self, module: str) -> bool:
-        return module in OUR_MODULES or module in self.allowed_modules
+        return module == _OURS or module in self.allowed_modules
 
     def _remedy(self, module: str) -> str:
         return f"its module is not allowed; give CallableSerializer(allowed_modules=({module!r},)) if you trust it"

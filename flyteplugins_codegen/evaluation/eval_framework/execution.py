@@ -1,4 +1,8 @@
-"""Runs solutions with their tests in the sandbox, and says of each whether its tests passed."""
+"""Runs solutions with their tests in the sandbox, as eval-framework's function does.
+
+Solution and tests come merged into one program. It is split again, so that the tests run as a counted suite; a program
+that cannot be split is judged by what it prints.
+"""
 
 from __future__ import annotations
 
@@ -25,19 +29,23 @@ from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.source.python import bound_names, parse_module, parse_python, third_party_modules
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
 
-# Where a benchmark's code runs: by the name of its image, and with the packages that it imports.
-
-# `python`, `python:3`, `python:3.12-slim`, from whichever registry.
+# `python`, `python:3`, `python:3.12-slim`, from any registry.
 _PYTHON: Final = re.compile(r"(?:\S+/)?python(?::(?:(?P<version>3\.\d{1,2})(?:\.\d+)?\b)?\S*)?\Z")
+_BUILTINS: Final = frozenset(dir(builtins))
+_ONE_TEST: Final = "test_all_of_it"
+_WORKERS: Final = 2
+_NO_TIMEOUT_S: Final = 7 * 24 * 3600.0
+
+# --- the sandbox for an image ---
 
 
 @contextmanager
-def open_machine(image: str | None, packages: Sequence[str]) -> Iterator[Sandbox]:
-    """A sandbox of that image's Python, with pytest and the packages.
+def open_image(image: str | None, packages: Sequence[str]) -> Iterator[Sandbox]:
+    """A sandbox with the Python of this image, pytest and the packages.
 
-    An image of Python alone is taken for its version, and stands on this machine's interpreter where that has it;
-    from any other image a container is started, which must hold what it needs. Raises PackageError,
-    IndexUnavailableError, SandboxUnavailableError.
+    A plain Python image stands for its version, which runs on this machine's interpreter if there is one. Any other
+    image is started as a container, which must have all that is needed. Raises PackageError, IndexUnavailableError,
+    SandboxUnavailableError.
     """
     version = _local_version(image)
     if version is None:
@@ -49,11 +57,11 @@ def open_machine(image: str | None, packages: Sequence[str]) -> Iterator[Sandbox
 
 
 def _local_version(image: str | None) -> str | None:
-    """The version of Python that stands for an image on this machine, None where only a container will do."""
-    named = _PYTHON.match(image or "python")
-    if named is None:
+    """The version of this machine's Python to use for an image, None if it needs a container."""
+    match = _PYTHON.match(image or "python")
+    if match is None:
         return None
-    version = python_version(named["version"])
+    version = python_version(match["version"])
     try:
         find_python(version)
     except IndexUnavailableError:
@@ -62,21 +70,17 @@ def _local_version(image: str | None) -> str | None:
 
 
 def _environment(packages: Sequence[str], version: str) -> InstalledEnvironment:
-    """The runner's packages before the others, so that none of those stands in for one of them."""
+    """The runner's packages before the others, so that none of the others can replace one of them."""
     runner = install(resolve(RUNNER_REQUIREMENTS, python=version))
     return combine(runner, install(resolve(requirements_of((), packages), python=version)))
 
 
-# How a merged program is judged: its tests as a suite whose tests are counted, wherever the tests can be told
-# apart.
-
-_BUILTINS: Final = frozenset(dir(builtins))
-_ONE_TEST: Final = "test_all_of_it"
+# --- splitting a merged program ---
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteProgram:
-    """A solution and a suite, as two modules; `expected` are the tests that the suite declares."""
+    """A solution and a suite as two modules; `expected` are the tests that the suite declares."""
 
     solution: str
     tests: str
@@ -85,7 +89,7 @@ class SuiteProgram:
 
 @dataclass(frozen=True, slots=True)
 class PrintingProgram:
-    """A program that says by what it prints whether it is right."""
+    """A program whose output says whether it is correct."""
 
     source: str
 
@@ -94,7 +98,7 @@ Program: TypeAlias = SuiteProgram | PrintingProgram
 
 
 def plan_program(merged: str, ending: str) -> Program:
-    """The program that a merged text stands for; `ending` is that of `find_ending`. Raises SyntaxError as that does."""
+    """Split a merged text; `ending` is the result of `find_ending`. Raises SyntaxError as that does."""
     if not ending or not merged.endswith(ending) or not _begins_a_line(ending, merged):
         return PrintingProgram(merged)
     solution = merged.removesuffix(ending)
@@ -106,14 +110,14 @@ def plan_program(merged: str, ending: str) -> Program:
 
 
 def find_ending(frame: str, test_code: str) -> str:
-    """The tests and what follows them in `frame`, a program without a solution; "" where they are no statements of it.
+    """The tests and what follows them in `frame`, the program that is merged of an empty solution.
 
-    Raises SyntaxError for tests that are not Python.
+    "" if these are not statements of their own. Raises SyntaxError for tests that are not Python.
     """
     parse_module(test_code)
     tests = test_code.strip()
-    place = frame.rfind(tests) if tests else -1
-    ending = frame[place:] if place >= 0 else ""
+    start = frame.rfind(tests) if tests else -1
+    ending = frame[start:] if start >= 0 else ""
     try:
         parse_module(ending)
     except SyntaxError:
@@ -122,7 +126,7 @@ def find_ending(frame: str, test_code: str) -> str:
 
 
 def _begins_a_line(ending: str, merged: str) -> bool:
-    """Whether what ends the program is a statement of its own; not quoted, nor indented."""
+    """Whether the ending begins at the start of a line, so that it is neither quoted nor indented."""
     return not merged.removesuffix(ending).rpartition("\n")[2]
 
 
@@ -136,21 +140,21 @@ def _raises(tests: str) -> bool:
 
 
 def _in_one_test(script: str) -> str:
-    """Statements that assert as they run, as the body of one test."""
+    """A script that asserts as it runs, as the body of one test."""
     module = parse_module(script)
     futures = [node for node in module.body if _is_future(node)]
     body = [node for node in module.body if not _is_future(node)]
     test = parse_python(f"def {_ONE_TEST}(): pass")
     function = test.body[0]
-    assert isinstance(function, ast.FunctionDef)  # noqa: S101 - the line above says so
+    assert isinstance(function, ast.FunctionDef)  # noqa: S101 - as the source above says
     function.body = body
     return ast.unparse(ast.Module(body=[*futures, function], type_ignores=[]))
 
 
 def _with_names_of(solution: str, tests: str) -> str:
-    """The tests, importing from `solution` each name that they use and that it binds; never one of the builtins.
+    """The tests with an import, from `solution`, of each name that they use and it binds, but for the builtins.
 
-    A solution that defines `len` or `abs` would otherwise decide by what the tests compare.
+    Otherwise a solution that defines `len` or `abs` would decide what the tests compare with.
     """
     wanted = sorted((_used_names(tests) & _bound_names(solution)) - _BUILTINS)
     if not wanted:
@@ -174,19 +178,18 @@ def _bound_names(solution: str) -> frozenset[str]:
     try:
         return frozenset(bound_names(parse_module(solution).body))
     except SyntaxError:
-        # The run itself says what is wrong with it.
+        # The run reports the syntax error.
         return frozenset()
 
 
-_WORKERS: Final = 2
-_NO_TIMEOUT_S: Final = 7 * 24 * 3600.0
+# --- running ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Testing:
-    """How the solutions of one problem are tested; see `execute_python_code_with_tests` for its fields.
+    """How the solutions of one problem are tested; `execute_python_code_with_tests` describes the fields.
 
-    Raises RequestError for a time below 0.
+    Raises RequestError for a timeout below 0.
     """
 
     test_code: str
@@ -216,22 +219,22 @@ def execute_python_code_with_tests(  # noqa: PLR0913, PLR0917 - the signature is
     Args:
         code: the solution
         test_code: its tests: test cases of unittest, pytest functions, or statements that assert
-        dockerfile: not built here; give None, and the name of the image that was built from it as `image`
-        package_mapping: import name to requirement on the package index; what is imported and not in here, or None in
-            here, is not installed
-        merge_code_fn: makes one program out of the two; `programs.py` says how it is told apart again
-        image: `python:3.12` and the like is that Python, of this machine where it has it; any other name is an
-            image that holds all that is needed, pytest too; None or "" is the running Python
+        dockerfile: not supported; pass None, and the name of the image that was built from it as `image`
+        package_mapping: import name to requirement on the package index; a module that is imported and not in the
+            mapping, or None in it, is not installed
+        merge_code_fn: makes one program of solution and tests; `find_ending` splits it again
+        image: `python:3.12` and the like stand for that version of Python, on this machine if it has it; any other
+            name is an image that has all that is needed, with pytest; None or "" is the running Python
         timeout: wall seconds for the whole run, 0 for no limit
-        parse_output_fn: reads what the run gave: unittest's words, written from the tests that were counted, or what
-            the program printed where there was nothing to count. It cannot turn counted failures into a success.
+        parse_output_fn: reads the output of the run: unittest's words, written from the counted tests, or what the
+            program printed if there was nothing to count. It cannot turn counted failures into a success.
 
-    A solution that takes too long, or that ends its process, is one that failed.
+    A solution that takes too long, or that ends its process, has failed.
 
     Raises:
-        RequestError: the tests are not Python, a `dockerfile` is given, or the time is below 0.
+        RequestError: the tests are not Python, there is a `dockerfile`, or the timeout is below 0.
         PackageError: a package of the mapping does not exist or conflicts.
-        IndexUnavailableError: the packages cannot be installed by fault of the machine.
+        IndexUnavailableError: the machine failed to install the packages.
         SandboxError: the sandbox failed, or this machine has none.
     """
     if dockerfile is not None:
@@ -251,14 +254,14 @@ def execute_python_code_with_tests(  # noqa: PLR0913, PLR0917 - the signature is
 
 
 def execute_all(codes: Sequence[str], testing: Testing) -> list[ExecutionResult | CodegenError]:
-    """The same for several solutions of one problem, in one environment; what the machine failed is its error.
+    """Run several solutions of one problem in one environment; the error if the machine failed to run one.
 
-    Raises RequestError, PackageError, IndexUnavailableError, and SandboxError where there is no sandbox at all.
+    Raises RequestError, PackageError, IndexUnavailableError, and SandboxError if there is no sandbox at all.
     """
     merged = [testing.merge_code_fn(code, testing.test_code) for code in codes]
     ending = _ending(testing)
     programs = [plan_program(text, ending) for text in merged]
-    with open_machine(testing.image, _packages(merged, testing.package_mapping)) as sandbox:
+    with open_image(testing.image, _packages(merged, testing.package_mapping)) as sandbox:
 
         def execute(program: Program) -> ExecutionResult | CodegenError:
             try:
@@ -278,7 +281,7 @@ def _ending(testing: Testing) -> str:
 
 
 def _packages(merged: Sequence[str], mapping: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The mapped requirements of everything that is imported, sorted; code that does not parse imports nothing."""
+    """The requirements of all mapped modules that are imported, sorted; code that does not parse imports nothing."""
     imported = {name for text in merged for name in _imported(text)}
     return tuple(sorted({requirement for name in imported if (requirement := mapping.get(name))}))
 
@@ -298,20 +301,21 @@ def _execute(sandbox: Sandbox, program: Program, testing: Testing) -> ExecutionR
         solution=program.solution, tests=program.tests, expected=program.expected, origin="user", limits=limits
     )
     report = run_suite(sandbox, job)
-    told = testing.parse_output_fn(render_unittest_output(report))
-    # The cause is the verdict; the other's words are kept.
-    return ExecutionResult(told.success and report.passed, told.output)
+    parsed = testing.parse_output_fn(render_unittest_output(report))
+    # The counted suite decides; the parser's text is kept.
+    return ExecutionResult(parsed.success and report.passed, parsed.output)
 
 
 def _execute_printing(
     sandbox: Sandbox, source: str, limits: Limits, parse: Callable[[str], ExecutionResult]
 ) -> ExecutionResult:
-    done = sandbox.run(Job(command=("python", "/app/main.py"), program={"main.py": source.encode()}, limits=limits))
-    if done.status == "sandbox_error":
-        raise SandboxError(f"the sandbox failed while it ran a solution with its tests: {done.message}")
-    printed = (done.stderr + done.stdout).decode(errors="replace").strip()
-    cause = limit_cause(done, limits)
+    job = Job(command=("python", "/app/main.py"), program={"main.py": source.encode()}, limits=limits)
+    execution = sandbox.run(job)
+    if execution.status == "sandbox_error":
+        raise SandboxError(f"the sandbox failed while it ran a solution with its tests: {execution.message}")
+    printed = (execution.stderr + execution.stdout).decode(errors="replace").strip()
+    cause = limit_cause(execution, limits)
     if cause is not None:
         return ExecutionResult(success=False, output=f"{cause.message}\n{printed}".strip())
-    told = parse(printed)
-    return ExecutionResult(told.success and done.exit_code == 0, told.output)
+    parsed = parse(printed)
+    return ExecutionResult(parsed.success and execution.exit_code == 0, parsed.output)

@@ -1,6 +1,7 @@
-"""Opens a pickled function and calls it, inside the sandbox: `[pickle in base64, [texts]]` on stdin.
+"""A program for the sandbox: opens a pickled function and calls it.
 
-What it returns goes to /var/outputs/result.json; what it prints goes nowhere.
+Stdin has `[pickle in base64, [texts]]`. The function's result is written to /var/outputs/result.json; its output is
+discarded.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ def main() -> None:
     dill = import_module("dill")
     pickled, texts = json.load(sys.stdin)
     result = dill.loads(base64.b64decode(pickled))(*texts)
-    told = result if isinstance(result, str) else [bool(result[0]), str(result[1])]
+    written = result if isinstance(result, str) else [bool(result[0]), str(result[1])]
     with open("/var/outputs/result.json", "w", encoding="utf-8") as file:  # noqa: PTH123 - pathlib would cost the start 5 ms
-        json.dump(told, file)
+        json.dump(written, file)
 
 
 if __name__ == "__main__":

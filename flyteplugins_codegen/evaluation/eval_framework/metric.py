@@ -1,4 +1,4 @@
-"""eval-framework's metric: the share of completions that pass their tests, by pass@k."""
+"""eval-framework's metric, pass@k of the completions of one problem, with its values and contexts field by field."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from flyteplugins_codegen.evaluation.statistics import estimate_pass_at_k
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.text import shorten_middle
 
-# What a metric is asked about and what it answers: eval-framework's values, field by field.
+_MAX_TRACE_CHARS: Final = 20_000
+
+# --- values ---
 
 
 class Error(Value):
-    """Why there is no value. `error_class` is the exception's name, without its module."""
+    """Why there is no value. `error_class` is the exception's name without its module."""
 
     error_class: str
     message: str
@@ -30,22 +32,22 @@ class Error(Value):
 
 
 class ConcatCompression(NamedTuple):
-    """How long a prompt and its completion are together."""
+    """The length of a prompt together with its completion."""
 
     num_bytes: int
     num_tokens: int
 
 
 class BaseMetricContext(BaseModel):
-    """What a metric needs beside the completion; contexts may hold fields of their own."""
+    """What a metric needs beside the completion; contexts may have fields of their own."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
 
 class Completion(Value):
-    """One answer of a model to one sample of a benchmark; `completion` is what is judged.
+    """A model's answer to one sample of a benchmark; `completion` is judged, `messages` are kept unchanged.
 
-    `messages` are kept as they came. An `error` says that there is no answer to judge.
+    A completion with an `error` has no answer to judge.
     """
 
     id: int
@@ -63,14 +65,14 @@ class Completion(Value):
 
     @property
     def ground_truth_list(self) -> list[str] | list[None]:
-        """The right answers as a list; one without a value where none is known."""
+        """The correct answers as a list; `[None]` if none is known."""
         if self.ground_truth is None:
             return [None]
         return self.ground_truth if isinstance(self.ground_truth, list) else [self.ground_truth]
 
 
 class MetricResult(Value):
-    """One figure. `value` is None where nothing could be measured, and then `error` says why."""
+    """One measured value. `value` is None if nothing could be measured; then `error` says why."""
 
     metric_name: str
     value: float | None
@@ -81,13 +83,13 @@ class MetricResult(Value):
     error: Error | None = None
 
 
-# The contexts of code execution: how a completion is tested, its functions as text or as functions.
+# --- contexts ---
 
 ContextT = TypeVar("ContextT", bound=BaseMetricContext)
 
 
 class CodeExecutionBaseContext(BaseMetricContext):
-    """What every way of executing code needs."""
+    """How a completion is tested, apart from the functions that subclasses have."""
 
     run_env: str = Field(description="the image that the tests run in; see `execute_python_code_with_tests`")
     code_prompt: str = Field(description="what the model was asked to complete")
@@ -97,14 +99,14 @@ class CodeExecutionBaseContext(BaseMetricContext):
 
 
 class CodeExecutionPassAtOneContext(CodeExecutionBaseContext):
-    """With its functions as text: this one can be written to a file, and read again."""
+    """A context with its functions as text: it can be written to a file and read again."""
 
     snippet_merge_fn: str = Field(description="makes one program out of solution and tests, as text")
     output_parse_fn: str = Field(description="reads what the run gave, as text")
 
 
 class RealtimeCodeExecutionContext(CodeExecutionBaseContext):
-    """With its functions as functions."""
+    """A context with its functions as Python functions."""
 
     snippet_merge_fn: Callable[[str, str], str] = Field(description="makes one program out of solution and tests")
     output_parse_fn: Callable[[str], ExecutionResult] = Field(description="reads what the run gave")
@@ -126,15 +128,15 @@ RealtimeCodeExectionContext = RealtimeCodeExecutionContext
 
 
 def extract_context(response: Completion, kind: type[ContextT]) -> ContextT:
-    """The response's context of this kind; one that was read from JSON is told by its fields.
+    """The response's context of this kind; one that was read from JSON is recognised by its fields.
 
-    Raises RequestError where it has none.
+    Raises RequestError if it has none.
     """
-    given = response.context if isinstance(response.context, list) else [response.context]
-    for context in given:
+    contexts = response.context if isinstance(response.context, list) else [response.context]
+    for context in contexts:
         if isinstance(context, kind):
             return context
-    plain = [context for context in given if type(context) is BaseMetricContext]
+    plain = [context for context in contexts if type(context) is BaseMetricContext]
     if not plain:
         raise RequestError(f"response {response.id} has no {kind.__name__}; give it as its context")
     try:
@@ -143,14 +145,14 @@ def extract_context(response: Completion, kind: type[ContextT]) -> ContextT:
         raise RequestError(f"the context of response {response.id} is no {kind.__name__}: {error}") from error
 
 
-_MAX_TRACE_CHARS: Final = 20_000
+# --- the metric ---
 
 
 @dataclass(frozen=True, slots=True)
 class CodeExecutionPassAtOne:
     """pass@k of one problem: `k=1` is eval-framework's `code-execution-pass@1`.
 
-    `fail_on_error` raises what the machine failed at, instead of recording it. Raises RequestError for k < 1.
+    With `fail_on_error`, a failure of the machine is raised, not recorded. Raises RequestError for k < 1.
     """
 
     NAME: ClassVar[str] = "code-execution-pass@1"
@@ -165,36 +167,36 @@ class CodeExecutionPassAtOne:
 
     @property
     def name(self) -> str:
-        """What its results are called: `code-execution-pass@1`, `code-execution-pass@10`."""
+        """The name of its results: `code-execution-pass@1`, `code-execution-pass@10`."""
         return f"code-execution-pass@{self.k}"
 
     def calculate(self, response: Completion | Sequence[Completion]) -> list[MetricResult]:
-        """One result: of one completion, or of several completions of the same problem.
+        """One result, for one completion or for several completions of the same problem.
 
-        A completion that carries an error, or that the machine failed to judge, is no failure of the model's: it is
-        not counted, and the result carries its error. Where fewer than k are left the value is None.
+        A completion that has an error, or that the machine failed to judge, is not counted, and the result has its
+        error. If fewer than k completions are counted, the value is None.
 
         Raises:
             RequestError: there is no completion, one has no context for code execution, or their contexts differ.
             DecodingError: a function of the context cannot be read.
-            CodegenError: what the machine failed at, where `fail_on_error` says so.
+            CodegenError: a failure of the machine, with `fail_on_error`.
         """
         responses = [response] if isinstance(response, Completion) else list(response)
-        answered = [each for each in responses if each.error is None]
+        answered = [completion for completion in responses if completion.error is None]
         if not responses:
             raise RequestError(f"{self.name} is asked of no completion; give one or more of the same problem")
-        errors = [each.error for each in responses if each.error is not None]
+        errors = [completion.error for completion in responses if completion.error is not None]
         if not answered:
             return [self._result(None, errors)]
         judged = self._judge(answered)
-        failures = [each for each in judged if isinstance(each, CodegenError)]
+        failures = [result for result in judged if isinstance(result, CodegenError)]
         if failures and self.fail_on_error:
             raise failures[0]
         errors += map(_as_error, failures)
-        return [self._counted([each for each in judged if isinstance(each, ExecutionResult)], errors)]
+        return [self._counted([result for result in judged if isinstance(result, ExecutionResult)], errors)]
 
     def _judge(self, answered: Sequence[Completion]) -> Sequence[ExecutionResult | CodegenError]:
-        contexts = [extract_context(each, CodeExecutionPassAtOneContext) for each in answered]
+        contexts = [extract_context(completion, CodeExecutionPassAtOneContext) for completion in answered]
         context = contexts[0]
         if any(other != context for other in contexts):
             raise RequestError(f"the {len(answered)} completions have different contexts; give those of one problem")
@@ -208,7 +210,7 @@ class CodeExecutionPassAtOne:
             timeout=realtime.benchmark_timeout,
         )
         try:
-            return execute_all([each.completion for each in answered], testing)
+            return execute_all([completion.completion for completion in answered], testing)
         except DecodingError:
             raise
         except CodegenError as error:
@@ -218,7 +220,7 @@ class CodeExecutionPassAtOne:
         if len(judged) < self.k and not errors:
             message = f"{len(judged)} completions are too few for pass@{self.k}; give {self.k} or more"
             errors = [Error(error_class="RequestError", message=message)]
-        passed = sum(each.success for each in judged)
+        passed = sum(result.success for result in judged)
         value = estimate_pass_at_k(len(judged), passed, self.k) if len(judged) >= self.k else None
         return self._result(value, errors, _trace(judged))
 
@@ -233,15 +235,15 @@ class CodeExecutionPassAtOne:
 
 
 def _as_error(error: CodegenError) -> Error:
-    told = "".join(traceback.format_exception(error))
-    return Error(error_class=type(error).__name__, message=str(error), traceback=told)
+    formatted = "".join(traceback.format_exception(error))
+    return Error(error_class=type(error).__name__, message=str(error), traceback=formatted)
 
 
 def _trace(judged: Sequence[ExecutionResult]) -> str | None:
     if not judged:
         return None
-    outputs = [each.output for each in judged]
+    outputs = [result.output for result in judged]
     if len(outputs) == 1:
         return outputs[0]
-    told = "\n\n".join(f"completion {number}:\n{output}" for number, output in enumerate(outputs, 1))
-    return shorten_middle(told, _MAX_TRACE_CHARS)
+    trace = "\n\n".join(f"completion {number}:\n{output}" for number, output in enumerate(outputs, 1))
+    return shorten_middle(trace, _MAX_TRACE_CHARS)

@@ -1,1 +1,1 @@
-"""Programs in other languages than Python: how each is built, run, and told to have come to its tests' end."""
+"""Programs in languages other than Python: how they are built and run, and how they prove that their tests ended."""

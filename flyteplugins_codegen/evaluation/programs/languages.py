@@ -1,4 +1,4 @@
-"""The languages that programs are judged in: what builds and runs them, and what to install where that lacks."""
+"""The languages of programs: their toolchains, what to install for one that is missing, and the files of a program."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from flyteplugins_codegen.source.languages.names import file_name_for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """One way to build and run a program; it is there where `check` ends well.
+class Toolchain:
+    """The commands that build and run a program; the toolchain is available if `check` succeeds.
 
     In `build` and `run`, `{files}` stands for all the files, `{main}` for the first, `{class}` for Java's main class.
-    `inputs` are what a job has to be shown for it.
+    `inputs` are files of this machine that a job needs for it.
     """
 
     check: tuple[str, ...]
@@ -33,31 +33,31 @@ _SMALL_JVM: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _JAVA_COMPILER: Final = tuple(f"-J{option}" for option in _SMALL_JVM)
 _GO: Final = {"GO111MODULE": "off", "GOCACHE": "/tmp/go-cache", "GOPATH": "/tmp/go-path", "CGO_ENABLED": "0"}  # noqa: S108 - inside the sandbox
 
-_COMPILED: Final[dict[str, Way]] = {
-    "cpp": Way(
+_COMPILED: Final[dict[str, Toolchain]] = {
+    "cpp": Toolchain(
         check=("g++", "--version"),
         build=("g++", "-std=c++17", "-O1", "-o", "program", "{files}", "-Wl,--wrap=main"),
         run=(_PROGRAM,),
     ),
-    "go": Way(
+    "go": Toolchain(
         check=("go", "version"),
         build=("go", "build", "-o", "program", "{files}"),
         run=(_PROGRAM,),
         env=_GO,
     ),
-    "java": Way(
+    "java": Toolchain(
         check=("javac", *_JAVA_COMPILER, "-version"),
         build=("javac", *_JAVA_COMPILER, "-d", ".", "{files}"),
         run=("java", *_SMALL_JVM, "-ea", "-cp", ".", "{class}"),
     ),
-    "rust": Way(
+    "rust": Toolchain(
         check=("rustc", "--version"),
         build=("rustc", "--edition", "2021", "-O", "-o", "program", "{files}"),
         run=(_PROGRAM,),
     ),
 }
-# What only reads a program, and refuses one that is none; of TypeScript nothing does.
-_READING: Final[Mapping[str, str]] = {"bash": "-n", "javascript": "--check"}
+# The options that check the syntax of a program without running it; TypeScript has none.
+_SYNTAX_CHECKS: Final[Mapping[str, str]] = {"bash": "-n", "javascript": "--check"}
 _INTERPRETED: Final = ("bash", "javascript", "typescript")
 LANGUAGES_OF_PROGRAMS: Final = tuple(sorted((*_COMPILED, *_INTERPRETED)))
 """The languages, besides Python, that problems may be in."""
@@ -69,41 +69,41 @@ REMEDIES: Final[Mapping[str, str]] = {
     "rust": "rustc: `apt-get install rustc`; one of rustup's is out of the sandbox's sight",
     **{language: PACKAGES[language] for language in _INTERPRETED},
 }
-"""What to install where a language cannot be run."""
+"""What to install for a language whose toolchain is missing."""
 
 
-def ways_to_run(language: str) -> tuple[Way, ...]:
-    """The ways to run a language of `LANGUAGES_OF_PROGRAMS`, the best first; none of them tried.
+def toolchains_for(language: str) -> tuple[Toolchain, ...]:
+    """The toolchains of a language of `LANGUAGES_OF_PROGRAMS`, the best first; they may be missing.
 
-    This machine's programs come before those of whatever the sandbox finds by their names, as in a container.
+    Programs of this machine come before those that the sandbox finds by their names, as in a container.
     """
     if language in _COMPILED:
         return (_COMPILED[language],)
-    found = [*candidates(language), *candidates(language, in_container=True)]
+    interpreters = [*candidates(language), *candidates(language, in_container=True)]
     return tuple(
-        Way(
-            check=each.check,
-            build=(*each.command, _READING[language], "{main}") if language in _READING else (),
-            run=(*each.command, "{main}"),
-            inputs=each.inputs,
-            env=each.env,
+        Toolchain(
+            check=interpreter.check,
+            build=(*interpreter.command, _SYNTAX_CHECKS[language], "{main}") if language in _SYNTAX_CHECKS else (),
+            run=(*interpreter.command, "{main}"),
+            inputs=interpreter.inputs,
+            env=interpreter.env,
         )
-        for each in found
+        for interpreter in interpreters
     )
 
 
-def filled(command: tuple[str, ...], files: tuple[str, ...], main_class: str) -> list[str]:
-    """A command with the names of the files in place."""
-    places = [f"{APP}/{name}" for name in files]
+def fill_command(command: tuple[str, ...], files: tuple[str, ...], main_class: str) -> list[str]:
+    """A command with the paths of the files, and the main class, in place of the names in braces."""
+    paths = [f"{APP}/{name}" for name in files]
     expanded: Mapping[str, Callable[[], list[str]]] = {
-        "{files}": lambda: places,
-        "{main}": lambda: places[:1],
+        "{files}": lambda: paths,
+        "{main}": lambda: paths[:1],
         "{class}": lambda: [main_class],
     }
     return [part for word in command for part in (expanded[word]() if word in expanded else [word])]
 
 
-# A solution and its tests as the files of one program, which says by itself that its tests came to their end.
+# --- the files of a program with tests, which prints a word from stdin once its tests have ended ---
 
 _JAVASCRIPT_END: Final = """
 ;{
@@ -126,7 +126,7 @@ extern "C" int __wrap_main(int count, char **words, char **variables) {
   return 0;
 }
 """
-# The linker's --wrap has its way with a program without tests, too.
+# The linker's --wrap is also used for a program without tests.
 _CPP_PLAIN: Final = """extern "C" int __real_main(int, char **, char **);
 extern "C" int __wrap_main(int count, char **words, char **variables) { return __real_main(count, words, variables); }
 """
@@ -175,7 +175,7 @@ class Sources:
 
 
 def sources_of(language: str, program: str, tests: str | None) -> Sources:
-    """The files of a program; with tests, one that ends by printing what it reads from stdin."""
+    """The files of a program; with tests, it prints what it reads from stdin once these have ended."""
     if language == "java":
         return _java(program, tests)
     name = file_name_for(language, "main")
@@ -201,13 +201,13 @@ def _joined(program: str, tests: str | None) -> str:
 
 
 def _java(program: str, tests: str | None) -> Sources:
-    """Java wants a file called as its public class, and the class that holds `main` started."""
+    """Java needs a file named after its public class, and the name of the class that has `main`."""
     text = _joined(program, tests)
     main = _JAVA_MAIN.search(text)
     classes = list(_JAVA_CLASS.finditer(text))
-    before = [each[2] for each in classes if main and each.start() < main.start()]
+    before = [match[2] for match in classes if main and match.start() < main.start()]
     main_class = before[-1] if before else "Main"
-    public = next((each[2] for each in classes if each[1]), main_class)
+    public = next((match[2] for match in classes if match[1]), main_class)
     if tests is None:
         return Sources({f"{public}.java": text}, main_class)
     return Sources({f"{public}.java": text, "CodegenEnd.java": _JAVA_END.format(main=main_class)}, "CodegenEnd")

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from flyteplugins_codegen.html.kit import Room, badge, bullets, dollars, facts, fitting, paragraphs, table
+from flyteplugins_codegen.html.kit import (
+    Room,
+    badge,
+    bullets,
+    dollars,
+    facts,
+    fitting,
+    paragraphs,
+    render_document,
+    table,
+)
 from flyteplugins_codegen.models.data import Drift
 from flyteplugins_codegen.models.refresh import Comparison, Refresh, Renewal
 from flyteplugins_codegen.stages.refresh.decide import (
@@ -21,7 +31,6 @@ from flyteplugins_codegen.stages.refresh.decide import (
     next_step,
 )
 from flyteplugins_codegen.stages.report.attempts import render_checks
-from flyteplugins_codegen.stages.report.page import render_document
 
 _CHARS: Final = 2_000
 _MOST_ROWS: Final = 200

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from html import escape
-from typing import Final
 
 from flyteplugins_codegen.html.code import python_code
-from flyteplugins_codegen.html.kit import badge, dollars, fitting, folded, read_asset, seconds
+from flyteplugins_codegen.html.kit import badge, dollars, fitting, folded, render_document, seconds
 from flyteplugins_codegen.llm.budget import total_cost_usd
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.job import Candidate
@@ -22,9 +21,6 @@ from flyteplugins_codegen.stages.report.job import (
     render_plan,
     render_spending,
 )
-
-# Even if a string got through unescaped, it could not reach the network, and no script would run.
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 class ReportContent(Value):
@@ -52,19 +48,6 @@ def render_page(content: ReportContent) -> str:
     """The whole page as text. It has no script, and loads nothing."""
     name = fitting(content.run.settings.name, 200)
     return render_document(name, _head(content, name), _sections(content))
-
-
-def render_document(name: str, head: str, sections: Iterable[tuple[str, str]]) -> str:
-    """A page in the report's style: a head, then sections by their titles, all HTML; empty sections are left out."""
-    bodies = "\n".join(f"<section><h2>{title}</h2>{body}</section>" for title, body in sections if body)
-    page = (
-        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{name}</title><style>{read_asset('report.css')}</style></head>\n"
-        f"<body><main>\n{head}\n{bodies}\n</main></body></html>\n"
-    )
-    return page.encode(errors="backslashreplace").decode()
 
 
 def as_frame(page: str) -> str:

@@ -1,4 +1,4 @@
-"""Functions are written and read by their names; a foreign pickle is opened inside the sandbox and nowhere else."""
+"""Functions are written and read by their names; another's pickle is only opened inside the sandbox."""
 
 from __future__ import annotations
 

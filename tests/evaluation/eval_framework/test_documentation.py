@@ -1,4 +1,4 @@
-"""The page for those who come from eval-framework does what it says, and names what there is."""
+"""The page for users of eval-framework is correct: its example runs, and its names exist."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_examples_run_and_print_what_they_say(tmp_path: Path) -> None:
     assert finished.stdout.splitlines() == said
 
 
-def test_every_name_of_the_metric_is_told_and_there() -> None:
+def test_every_name_of_the_metric_exists_and_is_documented() -> None:
     for name in evaluation.__all__:
         assert getattr(evaluation, name)
         assert name in dir(evaluation)

@@ -1,4 +1,4 @@
-"""eval-framework's metric, judged by counted results: a printed word neither passes a crash nor fails an honest one."""
+"""eval-framework's metric by counted tests: a printed word neither passes a crash nor fails an honest solution."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_completions_of_different_problems_are_refused() -> None:
 
 
 @pytest.mark.parametrize("given", [[], Completion(id=7, prompt="", completion=RIGHT)])
-def test_there_is_no_figure_without_a_completion_and_its_context(given: Any) -> None:
+def test_a_completion_and_its_context_are_required(given: Any) -> None:
     with pytest.raises(RequestError, match=r"no completion|response 7 has no"):
         CodeExecutionPassAtOne().calculate(given)
 
@@ -154,12 +154,12 @@ def test_a_completion_read_from_json_is_judged_the_same() -> None:
     assert result.value == 1.0
 
 
-def test_a_function_of_a_module_that_nobody_allowed_stops_the_calculation() -> None:
+def test_a_function_of_a_module_that_is_not_allowed_stops_the_calculation() -> None:
     with pytest.raises(DecodingError, match="allowed_modules"):
         CodeExecutionPassAtOne().calculate(completion(RIGHT, snippet_merge_fn="merging:line_by_line"))
 
 
-def test_packages_are_found_where_they_are_imported_and_installed_where_they_are_listed() -> None:
+def test_packages_that_are_imported_and_listed_are_installed() -> None:
     code = "def task_func(x):\n    import six as s; return s.integer_types[0](2 * x)\n"
     assert result_of(code, package_downloads={"six": "six", "numpy": "numpy"}).value == 1.0
     missing = result_of(code, package_downloads={"six": None})
@@ -199,8 +199,8 @@ def test_the_function_below_the_metric_takes_what_eval_frameworks_takes() -> Non
         "timeout": 0,
         "parse_output_fn": parse_unittest_output,
     }
-    told = execute_python_code_with_tests(**arguments, dockerfile=None)
-    assert told == ExecutionResult(success=True, output="All 2 tests completed successfully.")
+    result = execute_python_code_with_tests(**arguments, dockerfile=None)
+    assert result == ExecutionResult(success=True, output="All 2 tests completed successfully.")
     with pytest.raises(RequestError, match="as image"):
         execute_python_code_with_tests(**arguments, dockerfile="Dockerfile")
     with pytest.raises(RequestError, match="timeout=-1"):

@@ -1,4 +1,4 @@
-"""A merged program is told apart into a solution and counted tests, wherever the tests' text is whole in it."""
+"""A merged program is split into a solution and counted tests if it ends with the whole text of the tests."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def test_no_solution_moves_the_border_to_the_tests() -> None:
         ("assert f(1)", "{solution}\n# {tests}"),
     ],
 )
-def test_what_cannot_be_told_apart_can_only_print(tests: str, form: str) -> None:
+def test_a_program_that_cannot_be_split_is_judged_by_its_output(tests: str, form: str) -> None:
     assert isinstance(planned(tests, form=form), PrintingProgram)
 
 
-def test_tests_that_are_no_python_are_told() -> None:
+def test_tests_that_are_not_python_are_an_error() -> None:
     with pytest.raises(SyntaxError):
         find_ending("x = 1\nassert (", "assert (")

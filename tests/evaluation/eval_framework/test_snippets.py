@@ -1,4 +1,4 @@
-"""The text of a test run is read by the counts that end it, and written so that it reads the same to anybody."""
+"""The output of a test run is read by the counts at its end, and written so that other parsers read the same."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAILED = "Ran 3 tests in 0.001s\n\nFAILED (failures=1)"
         ("", False),
     ],
 )
-def test_a_run_is_told_by_the_summary_that_ends_it(output: str, *, is_success: bool) -> None:
+def test_the_summary_at_the_end_decides(output: str, *, is_success: bool) -> None:
     assert parse_unittest_output(output).success is is_success
 
 
@@ -46,7 +46,7 @@ CAUSE = Cause(kind="timed_out", message="it had not ended after 1 s")
 
 
 @pytest.mark.parametrize(
-    ("told", "last_line"),
+    ("result", "last_line"),
     [
         (report("passed", "passed"), "OK"),
         (report("passed", "skipped"), "OK (skipped=1)"),
@@ -56,12 +56,12 @@ CAUSE = Cause(kind="timed_out", message="it had not ended after 1 s")
         (report(cause=CAUSE), "FAILED (errors=1)"),
     ],
 )
-def test_a_counted_suite_is_written_in_unittests_words(told: SuiteReport, last_line: str) -> None:
-    text = render_unittest_output(told)
+def test_a_counted_suite_is_written_in_unittests_words(result: SuiteReport, last_line: str) -> None:
+    text = render_unittest_output(result)
     assert text.splitlines()[-1] == last_line
-    assert parse_unittest_output(text).success is told.passed
+    assert parse_unittest_output(text).success is result.passed
     # Anybody's search for the words finds the verdict too.
-    assert ("OK" in text and "FAILED" not in text) is told.passed
+    assert ("OK" in text and "FAILED" not in text) is result.passed
 
 
 def test_what_runs_the_tests_is_added_once() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from flyteplugins_codegen.errors import PackageError, RequestError
-from flyteplugins_codegen.evaluation.evaluate import evaluate
 from flyteplugins_codegen.evaluation.problems.load import load_problems
+from flyteplugins_codegen.evaluation.run import evaluate
 from flyteplugins_codegen.evaluation.values import CheckTests, Problem, Sample
 from flyteplugins_codegen.evaluation.workers import Packages, packages_of
 
@@ -112,7 +112,7 @@ def test_their_tests_ask_for_no_package(problems: dict[str, Problem]) -> None:
     assert packages_of(problems.values(), ()) == Packages(())
 
 
-def test_a_wrong_answer_is_told_with_its_input_and_what_was_expected(problems: dict[str, Problem]) -> None:
+def test_the_reason_of_a_wrong_answer_has_its_input_and_the_expected_value(problems: dict[str, Problem]) -> None:
     sample = Sample(task_id="Mbpp/581", solution="def surface_Area(b, h):\n    return 33 if b == 3 else 0")
     (end,) = evaluate([problems["surface"]], [sample], k=[1]).samples
     assert "surface_Area(4, 5) returned 0" in end.reason
@@ -128,7 +128,7 @@ def test_what_is_expected_is_computed_once_and_kept(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("solution", "told"),
+    ("solution", "message"),
     [
         ("def f(x):\n    return 1 / x", "its canonical solution fails on input 1: ZeroDivisionError"),
         ("def f(x):\n    return iter([x])", "fails on input 1: NotPlainError: a value of the type"),
@@ -137,16 +137,16 @@ def test_what_is_expected_is_computed_once_and_kept(tmp_path: Path, monkeypatch:
     ],
 )
 def test_a_canonical_solution_that_gives_nothing_is_an_error_of_its_line(
-    tmp_path: Path, solution: str, told: str
+    tmp_path: Path, solution: str, message: str
 ) -> None:
     path = written(tmp_path / "plus.jsonl", PLUS["floats"], plus(700, "f", solution, [0]))
     with pytest.raises(RequestError) as caught:
         load_problems(path)
     assert str(caught.value).startswith(f"{path}:2: 'Mbpp/700': ")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
-def test_an_input_whose_value_is_too_large_to_be_told_is_left_out_and_said(
+def test_an_input_whose_value_is_too_large_is_left_out_and_logged(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     record = plus(700, "f", "def f(n):\n    return 'x' * n", [17_000_000], [3])
@@ -204,7 +204,7 @@ def test_each_form_of_problem_is_judged(tmp_path: Path) -> None:
     assert [end.outcome for end in found.samples] == ["passed"] * len(samples) + ["wrong_answer"]
 
 
-def test_a_package_that_there_is_not_is_told_with_the_problem_that_imports_it() -> None:
+def test_a_package_that_does_not_exist_is_named_with_the_problem_that_imports_it() -> None:
     tests = CheckTests("import surely_not_there_9x\ndef check(candidate):\n    assert candidate() == 1\n")
     problem = Problem(task_id="mine/7", entry_point="f", tests=tests)
     with pytest.raises(PackageError, match=r"'mine/7'.*surely-not-there-9x.*leave the problem out"):

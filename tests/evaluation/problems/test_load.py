@@ -1,3 +1,5 @@
+"""Problems of every form are loaded; a malformed record is refused with file and line."""
+
 from __future__ import annotations
 
 import gzip
@@ -163,7 +165,7 @@ def test_a_canonical_solution_of_ones_own_may_complete_the_prompt_or_be_whole(tm
     assert [problem.canonical_solution for problem in problems] == [whole, whole]
 
 
-def test_only_the_problems_asked_for_are_given_in_the_order_of_the_file(tmp_path: Path) -> None:
+def test_only_the_requested_problems_are_loaded_in_the_order_of_the_file(tmp_path: Path) -> None:
     path = written(tmp_path / "own.jsonl", *({**OWN, "task_id": name} for name in "abc"))
     assert [problem.task_id for problem in load_problems(path, only=("c", "a"))] == ["a", "c"]
     with pytest.raises(RequestError, match=r"no problem 'd'; its ids are like 'a'"):
@@ -177,7 +179,7 @@ def test_a_gzipped_file_is_read_whatever_its_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("record", "told"),
+    ("record", "message"),
     [
         ({**HUMAN_EVAL, "task_id": "b", "prompt": None}, "'prompt' is None; it is to hold a text"),
         ({**MBPP, "test_list": []}, "'test_list' is empty"),
@@ -197,12 +199,12 @@ def test_a_gzipped_file_is_read_whatever_its_name(tmp_path: Path) -> None:
         (["a"], 'a record is a JSON object, {...}; here is ["a"]'),
     ],
 )
-def test_a_record_that_is_wrong_is_named_with_file_and_line(tmp_path: Path, record: Any, told: str) -> None:
+def test_a_malformed_record_is_named_with_file_and_line(tmp_path: Path, record: Any, message: str) -> None:
     path = written(tmp_path / "problems.jsonl", HUMAN_EVAL, record)
     with pytest.raises(RequestError) as caught:
         load_problems(path)
     assert str(caught.value).startswith(f"{path}:2: ")
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_the_same_problem_twice_is_named_with_both_places(tmp_path: Path) -> None:
@@ -212,7 +214,7 @@ def test_the_same_problem_twice_is_named_with_both_places(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [
         (b"", "holds no problem"),
         (b"{} x\n", ":1: no JSON"),
@@ -225,12 +227,12 @@ def test_the_same_problem_twice_is_named_with_both_places(tmp_path: Path) -> Non
         (b'{"a": ' + b"[" * 100_000 + b"\n", ":1: no JSON"),
     ],
 )
-def test_a_file_that_is_no_json_lines_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+def test_a_file_that_is_not_json_lines_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "problems.jsonl"
     path.write_bytes(content)
     with pytest.raises(RequestError) as caught:
         load_problems(path)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert str(path) in str(caught.value)
 
 

@@ -1,3 +1,5 @@
+"""Programs in every language: correct ones pass, and others fail for the right cause."""
+
 from __future__ import annotations
 
 import shutil
@@ -14,7 +16,7 @@ from flyteplugins_codegen.evaluation.program_judges import (
     program_job,
 )
 from flyteplugins_codegen.evaluation.programs import languages
-from flyteplugins_codegen.evaluation.programs.languages import Way
+from flyteplugins_codegen.evaluation.programs.languages import Toolchain
 from flyteplugins_codegen.evaluation.values import ProgramTests, StdinPair, StdinTests
 from flyteplugins_codegen.sandbox.contract import Execution, Limits, Output, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
@@ -65,7 +67,7 @@ def test_what_is_right_passes(sandbox: Sandbox, language: str, program: str, tes
 
 
 @pytest.mark.parametrize(
-    ("language", "program", "tests", "kind", "told"),
+    ("language", "program", "tests", "kind", "message"),
     [
         ("bash", "read x; echo $((x + 1))", DOUBLES, "test_failed", "line 1 is '22', expected '42'"),
         ("bash", "read x; echo 2; exit 3", DOUBLES, "exception", "status 3"),
@@ -83,13 +85,13 @@ def test_what_is_right_passes(sandbox: Sandbox, language: str, program: str, tes
         ("cpp", "int twice(int x) { return y; }", CPP_TESTS, "syntax_error", "was not declared"),
     ],
 )
-def test_what_is_wrong_is_told_by_its_kind(
-    sandbox: Sandbox, language: str, program: str, tests: ProgramTests | StdinTests, kind: str, told: str
+def test_a_failure_has_the_kind_of_its_cause(
+    sandbox: Sandbox, language: str, program: str, tests: ProgramTests | StdinTests, kind: str, message: str
 ) -> None:
     cause = judged(sandbox, language, program, tests).cause
     assert cause
     assert cause.kind == kind
-    assert told in cause.message
+    assert message in cause.message
 
 
 def test_the_pair_that_failed_is_numbered_and_none_is_run_after_one_that_crashed(sandbox: Sandbox) -> None:
@@ -120,7 +122,7 @@ def test_a_program_that_waits_for_a_child_it_left_behind_does_not_hold_up_the_ne
 def test_a_language_that_is_not_installed_is_no_verdict_and_names_what_to_install(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(languages._COMPILED, "rust", Way(check=("no-rustc", "--version"), run=("./program",)))
+    monkeypatch.setitem(languages._COMPILED, "rust", Toolchain(check=("no-rustc", "--version"), run=("./program",)))
     with pytest.raises(SandboxError, match=r"nothing to run rust with .*no-rustc.*install rustc: `apt-get install"):
         judged(sandbox, "rust", "fn main() {}", DOUBLES)
 
@@ -131,7 +133,7 @@ def test_what_is_expected_never_enters_the_sandbox() -> None:
     assert b"secret" not in repr(job).encode()
 
 
-def test_a_report_that_a_program_wrote_itself_is_held_against_what_is_expected(tmp_path_factory) -> None:
+def test_a_report_that_the_program_wrote_itself_is_compared_with_the_expected_output(tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("report") / "report"
     lines = (
         b'{"kind": "case", "status": 0, "why": "", "stdout": "Mg==", "stderr": "", "cpu_s": 0, "wall_s": 0}\nnonsense\n'
@@ -146,7 +148,7 @@ def test_a_report_that_a_program_wrote_itself_is_held_against_what_is_expected(t
 
 
 @pytest.mark.parametrize(
-    ("printed", "expected", "tolerance", "told"),
+    ("printed", "expected", "tolerance", "message"),
     [
         ("1\n", "1", 0, ""),
         ("1 \n2\n\n\n", "1\n2", 0, ""),
@@ -160,5 +162,5 @@ def test_a_report_that_a_program_wrote_itself_is_held_against_what_is_expected(t
         ("1.0", "1", 0, "line 1 is '1.0', expected '1'"),
     ],
 )
-def test_what_was_printed_is_compared_line_by_line(printed: str, expected: str, tolerance: float, told: str) -> None:
-    assert printed_difference(printed, expected, tolerance) == told
+def test_output_is_compared_line_by_line(printed: str, expected: str, tolerance: float, message: str) -> None:
+    assert printed_difference(printed, expected, tolerance) == message

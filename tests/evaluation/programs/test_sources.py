@@ -1,3 +1,5 @@
+"""The files of a program with its tests, in every language."""
+
 from __future__ import annotations
 
 import pytest
@@ -5,9 +7,9 @@ import pytest
 from flyteplugins_codegen.evaluation.programs.languages import (
     LANGUAGES_OF_PROGRAMS,
     REMEDIES,
-    filled,
+    fill_command,
     sources_of,
-    ways_to_run,
+    toolchains_for,
 )
 
 
@@ -53,8 +55,8 @@ def test_a_program_that_is_judged_by_what_it_prints_is_left_as_it_is(language: s
 
 @pytest.mark.parametrize("language", LANGUAGES_OF_PROGRAMS)
 def test_every_language_has_a_way_to_run_and_a_remedy(language: str) -> None:
-    for way in ways_to_run(language):
-        command = filled((*way.build, *way.run), ("main.x", "end.x"), "Main")
+    for way in toolchains_for(language):
+        command = fill_command((*way.build, *way.run), ("main.x", "end.x"), "Main")
         assert not [word for word in command if "{" in word]
         assert way.check
     assert "install" in REMEDIES[language]
@@ -62,9 +64,9 @@ def test_every_language_has_a_way_to_run_and_a_remedy(language: str) -> None:
 
 @pytest.mark.parametrize(("language", "program"), [("bash", "bash"), ("javascript", "node"), ("typescript", "tsx")])
 def test_a_sandbox_of_another_machine_is_asked_by_the_programs_name(language: str, program: str) -> None:
-    assert program in [way.run[0] for way in ways_to_run(language)]
+    assert program in [way.run[0] for way in toolchains_for(language)]
 
 
 def test_files_and_class_take_their_places_in_a_command() -> None:
     words = ("go", "{files}", "{main}", "{class}")
-    assert filled(words, ("a.x", "b.x"), "Main") == ["go", "/app/a.x", "/app/b.x", "/app/a.x", "Main"]
+    assert fill_command(words, ("a.x", "b.x"), "Main") == ["go", "/app/a.x", "/app/b.x", "/app/a.x", "Main"]

@@ -1,4 +1,7 @@
-"""One evaluation from its request to its scores."""
+"""`evaluate`: judges samples by the tests of their problems, each in isolation, and scores them.
+
+The request is checked first; then the canonical solutions are judged, then the samples. A terminal shows the progress.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,15 @@ from threading import Event
 from typing import TYPE_CHECKING, Final, TextIO, TypeAlias, get_args
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.calibration import Calibration, Plan, RunAll, calibrate, measure_slowness
+from flyteplugins_codegen.evaluation.calibration import Calibration, JudgingPlan, RunAll, calibrate, measure_slowness
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, summarize
 from flyteplugins_codegen.evaluation.journal import Journals, candidate_key, open_journals, problem_key
 from flyteplugins_codegen.evaluation.judges import Judge, check_entry_point, check_tests
 from flyteplugins_codegen.evaluation.samples import Samples, program_of
 from flyteplugins_codegen.evaluation.scores import check_k
-from flyteplugins_codegen.evaluation.trials import Candidate, Verdict
+from flyteplugins_codegen.evaluation.trials import CandidateProgram, Verdict
 from flyteplugins_codegen.evaluation.values import AssertTests, CheckTests, Problem, Sample, SampleResult
-from flyteplugins_codegen.evaluation.workers import OpenedSandboxes, Queue, packages_of, run_trials
+from flyteplugins_codegen.evaluation.workers import OpenedSandboxes, TrialQueue, packages_of, run_trials
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.sync import BoundMethod, in_daemon_thread
@@ -35,27 +38,36 @@ if TYPE_CHECKING:
 
     from flyteplugins_codegen.evaluation.values import Outcome
 
-# How far an evaluation is: one line on a terminal, redrawn; nothing where nobody watches.
+DEFAULT_LIMITS: Final = Limits(
+    wall_s=30.0, cpu_s=5.0, memory_mib=1024, processes=64, output_mib=64, file_mib=64, stream_kib=256
+)
+"""The limits of one sample together with its judge. Times are for a usual machine, and extended on a slow one."""
+
+OnVerdict: TypeAlias = Callable[[CandidateProgram, Verdict], None]
+_LEAST_MEMORY_MIB: Final = 32
+_log: Final = logging.getLogger(__name__)
+
+# --- progress ---
 
 
 class Progress:
-    """Counts what has ended. One thread at a time; `bar` draws it, where there is one."""
+    """Counts outcomes, and draws them on `bar` if there is one. Not safe to use from two threads at once."""
 
     def __init__(self, bar: Bar | None = None) -> None:
         self._bar = bar
         self._task: TaskID | None = None
         self._counts = Counter[str]()
 
-    def begin(self, what: str, total: int | None) -> None:
-        """Begin to count; `total` is None where nobody knows how many there will be."""
+    def begin(self, description: str, total: int | None) -> None:
+        """Start to count from 0, of `total`; None if the total is unknown."""
         self._counts.clear()
         if self._bar is not None:
             if self._task is not None:
                 self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(what, total=total, ends="")
+            self._task = self._bar.add_task(description, total=total, ends="")
 
     def note(self, outcome: Outcome) -> None:
-        """Count one more."""
+        """Count one outcome."""
         self._counts[outcome] += 1
         if self._bar is not None and self._task is not None:
             ends = ", ".join(f"{count} {name}" for name, count in self._counts.most_common())
@@ -64,7 +76,7 @@ class Progress:
 
 @contextmanager
 def open_progress(stream: TextIO | None = None) -> Iterator[Progress]:
-    """Progress on `stream`, by default stderr, while the body runs."""
+    """Progress as one line on `stream` (default: stderr) while the body runs; nothing unless it is a terminal."""
     stream = stream or sys.stderr
     if not stream.isatty():
         yield Progress()
@@ -78,19 +90,12 @@ def open_progress(stream: TextIO | None = None) -> Iterator[Progress]:
         yield Progress(bar)
 
 
-# What an evaluation is asked for, checked before anything runs.
-
-DEFAULT_LIMITS: Final = Limits(
-    wall_s=30.0, cpu_s=5.0, memory_mib=1024, processes=64, output_mib=64, file_mib=64, stream_kib=256
-)
-"""Of one sample, with its judge; times are for a usual machine, and extended on a slow one."""
-
-_LEAST_MEMORY_MIB: Final = 32
+# --- the request ---
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """All but the samples. Raises RequestError for what cannot be."""
+class EvaluationRequest:
+    """The arguments of `evaluate` but for the samples. Raises RequestError for values that are not valid."""
 
     problems: tuple[Problem, ...]
     k: tuple[int, ...]
@@ -115,12 +120,12 @@ class Request:
 
 
 def default_workers() -> int:
-    """One for each processor that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_problems(problems: Sequence[Problem]) -> None:
-    """Raise RequestError for none, for two of one name, and for one that cannot be judged."""
+    """Raise RequestError for no problems, for two with one id, and for one that cannot be judged."""
     if not problems:
         raise RequestError("there are no problems to evaluate on; load some by load_problems(...)")
     seen = set[str]()
@@ -130,65 +135,67 @@ def check_problems(problems: Sequence[Problem]) -> None:
         seen.add(problem.task_id)
         check_entry_point(problem)
         if problem.canonical_solution is None or not isinstance(problem.tests, CheckTests | AssertTests):
-            check_tests(problem)  # the canonical solution would tell of them too, and long tests take long to read
+            check_tests(problem)  # else left out: long tests are slow to read, and the canonical solution finds flaws
 
 
 def _check_limits(limits: Limits, whose: str) -> None:
-    for each in fields(limits):
-        value = getattr(limits, each.name)
+    for limit in fields(limits):
+        value = getattr(limits, limit.name)
         if value is not None and not (math.isfinite(value) and value > 0):
-            raise RequestError(f"{whose}: {each.name}={value!r} is no limit; give a number above 0")
+            raise RequestError(f"{whose}: {limit.name}={value!r} is no limit; give a number above 0")
     if limits.memory_mib < _LEAST_MEMORY_MIB:
-        told = f"{limits.memory_mib} MiB are less than an interpreter needs; give at least {_LEAST_MEMORY_MIB}"
-        raise RequestError(f"{whose}: memory_mib: {told}")
+        message = f"{limits.memory_mib} MiB are less than an interpreter needs; give at least {_LEAST_MEMORY_MIB}"
+        raise RequestError(f"{whose}: memory_mib: {message}")
 
 
-Tell: TypeAlias = Callable[[Candidate, Verdict], None]
-_log: Final = logging.getLogger(__name__)
+# --- the run ---
 
 
-def run(request: Request, samples: Iterable[Sample], stop: Event) -> Evaluation:
-    """Judge the samples and score them; see `evaluate`."""
+def run_evaluation(request: EvaluationRequest, samples: Iterable[Sample], stop: Event) -> Evaluation:
+    """Judge the samples and score them; see `evaluate`. No new sample begins once `stop` is set."""
     with ExitStack() as stack:
-        of_canonical, of_samples = stack.enter_context(open_journals(request.journal))
+        canonical_journals, sample_journals = stack.enter_context(open_journals(request.journal))
         packages = packages_of(request.problems, request.packages)
         sandboxes = stack.enter_context(closing(OpenedSandboxes(request.sandbox, packages)))
         progress = stack.enter_context(open_progress())
 
-        def run_all(journals: Journals, count: int | None, candidates: Iterator[Candidate], told: Tell) -> None:
-            queue = Queue(candidates, journals, told, count=count, workers=request.workers)
+        def run_all(
+            journals: Journals, count: int | None, candidates: Iterator[CandidateProgram], on_verdict: OnVerdict
+        ) -> None:
+            queue = TrialQueue(candidates, journals, on_verdict, count=count, workers=request.workers)
             run_trials(sandboxes, queue, workers=request.workers, stop=stop)
 
         plan = _plan(request, packages.requirements)
         progress.begin("canonical solutions", len(request.problems))
-        calibrations = calibrate(plan, _noting(progress, partial(run_all, of_canonical, len(request.problems))))
-        for found in calibrations.values():
-            if found.flaw:
-                _log.warning("problem %r is in doubt: %s", found.flaw.task_id, found.flaw.reason)
+        run_canonical = partial(run_all, canonical_journals, len(request.problems))
+        calibrations = calibrate(plan, _with_progress(progress, run_canonical))
+        for calibration in calibrations.values():
+            if calibration.flaw:
+                _log.warning("problem %r is in doubt: %s", calibration.flaw.task_id, calibration.flaw.reason)
         count = len(samples) if isinstance(samples, Sized) else None
         progress.begin("samples", count)
-        drawing = _Drawing(plan, calibrations, samples, progress)
-        run_all(of_samples, count, drawing.candidates(), drawing.tell)
-        return _summary(request, drawing, calibrations)
+        sample_run = _SampleRun(plan, calibrations, samples, progress)
+        run_all(sample_journals, count, sample_run.candidates(), sample_run.record)
+        return _evaluation(request, sample_run, calibrations)
 
 
-def _noting(progress: Progress, run_all: RunAll) -> RunAll:
-    def run(candidates: Iterator[Candidate], told: Tell) -> None:
-        def noted(candidate: Candidate, verdict: Verdict) -> None:
-            told(candidate, verdict)
+def _with_progress(progress: Progress, run_all: RunAll) -> RunAll:
+    def run(candidates: Iterator[CandidateProgram], on_verdict: OnVerdict) -> None:
+        def count(candidate: CandidateProgram, verdict: Verdict) -> None:
+            on_verdict(candidate, verdict)
             progress.note(verdict.outcome)
 
-        run_all(candidates, noted)
+        run_all(candidates, count)
 
     return run
 
 
-def _plan(request: Request, packages: tuple[str, ...]) -> Plan:
+def _plan(request: EvaluationRequest, packages: tuple[str, ...]) -> JudgingPlan:
     keys = {
         problem.task_id: problem_key(problem, judge=request.judge, limits=request.limits, packages=packages)
         for problem in request.problems
     }
-    return Plan(
+    return JudgingPlan(
         problems={problem.task_id: problem for problem in request.problems},
         keys=keys,
         judge=request.judge,
@@ -198,52 +205,54 @@ def _plan(request: Request, packages: tuple[str, ...]) -> Plan:
     )
 
 
-def _summary(request: Request, drawing: _Drawing, calibrations: dict[str, Calibration]) -> Evaluation:
-    if not drawing.ends:
+def _evaluation(request: EvaluationRequest, sample_run: _SampleRun, calibrations: dict[str, Calibration]) -> Evaluation:
+    results, samples = sample_run.results, sample_run.samples
+    if not results:
         raise RequestError("there are no samples to evaluate; give at least one for a problem")
-    answered = {end.task_id for end in drawing.ends.values()}
+    answered = {result.task_id for result in results.values()}
     return summarize(
-        [drawing.ends[index] for index in sorted(drawing.ends)],
+        [results[index] for index in sorted(results)],
         request.k,
         categories={problem.task_id: problem.category for problem in request.problems},
-        flaws=[found.flaw for found in calibrations.values() if found.flaw],
+        flaws=[calibration.flaw for calibration in calibrations.values() if calibration.flaw],
         unanswered=[problem.task_id for problem in request.problems if problem.task_id not in answered],
-        skipped=drawing.samples.skipped if isinstance(drawing.samples, Samples) else (),
+        skipped=samples.skipped if isinstance(samples, Samples) else (),
     )
 
 
 @dataclass(slots=True)
-class _Drawing:
-    """Draws samples one by one, and notes how each ends; of their texts nothing is kept."""
+class _SampleRun:
+    """Makes a candidate of each different sample, and records the results by index; no sample's text is kept.
 
-    plan: Plan
+    A sample that makes the same program as an earlier one is not run: it gets the same verdict.
+    """
+
+    plan: JudgingPlan
     calibrations: dict[str, Calibration]
     samples: Iterable[Sample]
     progress: Progress
-    ends: dict[int, SampleResult] = field(default_factory=dict)
+    results: dict[int, SampleResult] = field(default_factory=dict)
     _first: dict[bytes, int] = field(default_factory=dict)
-    _alike: dict[bytes, list[tuple[int, str]]] = field(default_factory=dict)
-    _ids: dict[bytes, tuple[int, str]] = field(default_factory=dict)
+    _waiting: dict[bytes, list[tuple[int, str]]] = field(default_factory=dict)
 
-    def candidates(self) -> Iterator[Candidate]:
-        """Every sample that is not like one before it. Raises RequestError for one of no known problem."""
+    def candidates(self) -> Iterator[CandidateProgram]:
+        """The candidates to run. Raises RequestError for a sample of an unknown problem."""
         for index, sample in enumerate(self.samples):
             problem = self._problem(sample)
             program = program_of(problem, sample)
             key = candidate_key(self.plan.keys[problem.task_id], program)
             first = self._first.setdefault(key, index)
-            if first in self.ends:
-                self._end(replace(self.ends[first], index=index, sample_id=sample.sample_id))
-            elif first != index:
-                self._alike.setdefault(key, []).append((index, sample.sample_id))
-            else:
-                self._ids[key] = index, sample.sample_id
+            if first in self.results:
+                self._add(replace(self.results[first], index=index, sample_id=sample.sample_id))
+                continue
+            self._waiting.setdefault(key, []).append((index, sample.sample_id))
+            if first == index:
                 yield from self._unless_known(key, problem, program)
 
-    def _unless_known(self, key: bytes, problem: Problem, program: str) -> Iterator[Candidate]:
-        """The candidate, unless it is the canonical solution, whose verdict is there."""
+    def _unless_known(self, key: bytes, problem: Problem, program: str) -> Iterator[CandidateProgram]:
+        """The candidate, unless it is the canonical solution, whose verdict is known."""
         calibration = self.calibrations[problem.task_id]
-        candidate = Candidate(
+        candidate = CandidateProgram(
             key=key,
             problem=problem,
             program=program,
@@ -252,14 +261,14 @@ class _Drawing:
             expected_s=calibration.passed.cpu_s if calibration.passed else 0.0,
         )
         if calibration.passed and program == problem.canonical_solution:
-            self.tell(candidate, calibration.passed)
+            self.record(candidate, calibration.passed)
         else:
             yield candidate
 
-    def tell(self, candidate: Candidate, verdict: Verdict) -> None:
-        """Note how a sample ended, and those that are like it."""
-        for index, sample_id in (self._ids.pop(candidate.key), *self._alike.pop(candidate.key, ())):
-            end = SampleResult(
+    def record(self, candidate: CandidateProgram, verdict: Verdict) -> None:
+        """Record the result of each sample that makes this candidate's program."""
+        for index, sample_id in self._waiting.pop(candidate.key):
+            result = SampleResult(
                 task_id=candidate.problem.task_id,
                 index=index,
                 sample_id=sample_id,
@@ -270,11 +279,11 @@ class _Drawing:
                 wall_s=verdict.wall_s,
                 attempts=verdict.attempts,
             )
-            self._end(end)
+            self._add(result)
 
-    def _end(self, end: SampleResult) -> None:
-        self.ends[end.index] = end
-        self.progress.note(end.outcome)
+    def _add(self, result: SampleResult) -> None:
+        self.results[result.index] = result
+        self.progress.note(result.outcome)
 
     def _problem(self, sample: Sample) -> Problem:
         problem = self.plan.problems.get(sample.task_id)
@@ -283,7 +292,7 @@ class _Drawing:
         return problem
 
 
-# `evaluate`: samples of solutions held against the tests of their problems, each in isolation, and counted.
+# --- the public function ---
 
 
 async def _evaluate(  # noqa: PLR0913, PLR0917 - the signature that users are promised
@@ -300,23 +309,23 @@ async def _evaluate(  # noqa: PLR0913, PLR0917 - the signature that users are pr
 ) -> Evaluation:
     """Judge every sample by its problem's tests, in a sandbox, and score them.
 
-    Samples are drawn as they are needed, and equal ones are run once. `workers` run at a time, by default one for each
-    processor. `limits` are of one sample (by default `request.DEFAULT_LIMITS`), by processor time with a ceiling on the
-    clock; both are extended where the canonical solution takes long, or the machine is slow. `judge` is how: `values`
-    compares plain data in another process, `suite` counts tests in the candidate's own, `auto` takes the first that the
-    canonical solution passes in. `journal` names a file that keeps each verdict: run again with it, only what is
-    missing runs. `packages` are installed for the samples beside what the tests import.
+    Samples are read as they are needed, and equal ones are run once. `workers` run at a time, by default one for each
+    processor. `limits` are for one sample (default: `DEFAULT_LIMITS`): processor time, with a ceiling on wall time;
+    both are extended if the canonical solution is slow, or the machine is. `judge` is the method: `values` compares
+    plain data in another process, `suite` counts tests in the candidate's own process, `auto` takes the first that the
+    canonical solution passes. `journal` names a file that keeps each verdict: a second run with it runs only what is
+    missing. `packages` are installed for the samples beside what the tests import.
 
-    A problem whose canonical solution fails its own tests is told before the run, and in `Evaluation.flaws`. A sample
-    that the machine failed three times is reported as `infrastructure`, and not counted.
+    A problem whose canonical solution fails its own tests is reported before the run, and in `Evaluation.flaws`. A
+    sample for which the machine failed three times is reported as `infrastructure`, and not counted.
 
     Raises:
-        RequestError: no problems or samples, an id that is not unique or not known, or a k, limits, workers or a judge
-            that cannot be.
+        RequestError: no problems or samples; an id that is unknown or not unique; a value of k, limits, workers or
+            judge that is not valid.
         SandboxUnavailableError: this machine offers no isolation.
         EnvironmentBuildError: the packages cannot be installed.
     """
-    request = Request(
+    request = EvaluationRequest(
         problems=tuple(problems),
         k=(k,) if isinstance(k, int) else tuple(k),
         workers=default_workers() if workers is None else workers,
@@ -328,9 +337,9 @@ async def _evaluate(  # noqa: PLR0913, PLR0917 - the signature that users are pr
     )
     stop = Event()
     try:
-        return await in_daemon_thread(run, request, samples, stop)
+        return await in_daemon_thread(run_evaluation, request, samples, stop)
     finally:
-        stop.set()  # who is interrupted waits no longer, and nothing new begins
+        stop.set()  # after an interrupt too: no new sample begins
 
 
 evaluate = BoundMethod(_evaluate)
