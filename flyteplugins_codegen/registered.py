@@ -8,11 +8,11 @@ from flytekit.remote import FlyteRemote
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.result import CodeGenEvalResult
 from flyteplugins_codegen.solution.registration.record import (
-    Place,
+    ProjectDomain,
     RegisteredSolution,
+    choose_project_domain,
     open_remote,
-    place_of,
-    readable_refusals,
+    remote_errors,
 )
 from flyteplugins_codegen.solution.registration.register import fetch_record, list_solutions
 from flyteplugins_codegen.sync import Threaded
@@ -39,7 +39,7 @@ def find_solutions(
     Raises RemoteError when the control plane cannot be reached, or refuses.
     """
     opened = open_remote(remote)
-    return list_solutions(opened, place_of(opened, project, domain), name, limit)
+    return list_solutions(opened, choose_project_domain(opened, project, domain), name, limit)
 
 
 @Threaded
@@ -62,8 +62,8 @@ def load_solution(
         RemoteError: the control plane could not be reached, or refused.
     """
     opened = open_remote(remote)
-    identifier = _identifier(opened, solution, place_of(opened, project, domain))
-    with readable_refusals(opened, f"loading {identifier.name!r}"):
+    identifier = _identifier(opened, solution, choose_project_domain(opened, project, domain))
+    with remote_errors(opened, f"loading {identifier.name!r}"):
         record = fetch_record(opened, identifier)
     try:
         result = CodeGenEvalResult.model_validate_json(record.source)
@@ -76,7 +76,7 @@ def load_solution(
     return result.model_copy(update={"settings": result.settings.model_copy(update={"sandbox": "auto"})})
 
 
-def _identifier(remote: FlyteRemote, solution: RegisteredSolution | str, place: Place) -> Identifier:
+def _identifier(remote: FlyteRemote, solution: RegisteredSolution | str, target: ProjectDomain) -> Identifier:
     text = solution if isinstance(solution, str) else solution.id
     parts = text.split(":")
     if len(parts) == _PARTS and all(parts):
@@ -85,14 +85,14 @@ def _identifier(remote: FlyteRemote, solution: RegisteredSolution | str, place: 
     if ":" in text or not name or (at and not version):
         raise RequestError(f"{text!r} is no id of a solution; write name, name@version or project:domain:name:version")
     return Identifier(
-        ResourceType.TASK, place.project, place.domain, name, version or _newest_version(remote, place, name)
+        ResourceType.TASK, target.project, target.domain, name, version or _newest_version(remote, target, name)
     )
 
 
-def _newest_version(remote: FlyteRemote, place: Place, name: str) -> str:
-    newest = list_solutions(remote, place, name, 1)
+def _newest_version(remote: FlyteRemote, target: ProjectDomain, name: str) -> str:
+    newest = list_solutions(remote, target, name, 1)
     if not newest:
         raise RequestError(
-            f"no solution {name!r} is registered in {place.project}/{place.domain}; find_solutions() lists what is"
+            f"no solution {name!r} is registered in {target.project}/{target.domain}; find_solutions() lists what is"
         )
     return newest[0].version

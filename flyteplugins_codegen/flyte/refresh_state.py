@@ -29,7 +29,7 @@ from flyteplugins_codegen.registered import find_solutions, load_solution
 from flyteplugins_codegen.result import CodeGenEvalResult
 from flyteplugins_codegen.solution.flytekit import checked
 from flyteplugins_codegen.solution.registration.launch_plans import LaunchPlanSettings, active_plan, move_plan
-from flyteplugins_codegen.solution.registration.record import open_remote, place_of
+from flyteplugins_codegen.solution.registration.record import choose_project_domain, open_remote
 from flyteplugins_codegen.store import digest
 
 _TEMPLATE = re.compile(r"\{kickoff(?::([^{}]*))?\}")
@@ -219,8 +219,8 @@ def leave(result: CodeGenEvalResult, order: RefreshOrder) -> Left:
 def _register(result: CodeGenEvalResult, order: RefreshOrder) -> Left:
     project, domain, name, _ = order.solution.split(":")
     remote = open_remote(None)
-    place = place_of(remote, project, domain)
-    plan = active_plan(remote, place, order.launch_plan or name)
+    target = choose_project_domain(remote, project, domain)
+    plan = active_plan(remote, target, order.launch_plan or name)
     if plan is None and order.launch_plan:
         raise RequestError(
             f"launch plan {order.launch_plan!r} is not active in {project}/{domain}; nothing was changed"

@@ -22,7 +22,7 @@ from flytekit.remote import FlyteRemote
 from flytekit.tools.translator import get_serializable
 
 from flyteplugins_codegen.errors import InterfaceError, RequestError
-from flyteplugins_codegen.solution.registration.record import Place, readable_refusals
+from flyteplugins_codegen.solution.registration.record import ProjectDomain, remote_errors
 from flyteplugins_codegen.solution.task import PYTHON_TYPES, SandboxTask
 
 _FILES = {"file", "directory"}
@@ -100,7 +100,7 @@ def build_launch_plan(
 def _free_name(name: str) -> Iterator[None]:
     """A name that flytekit, which refuses a second plan of one, has not in use; the user's own plan stays as it is.
 
-    One thread at a time: flytekit keeps the names of a process in one place.
+    One thread at a time: flytekit keeps the names of a process in one target.
     """
     with _NAMES:
         held = LaunchPlan.CACHE.pop(name, None)
@@ -148,10 +148,10 @@ def _default(
 # Moving a launch plan from one version of a solution to the next, with all that it says.
 
 
-def active_plan(remote: FlyteRemote, place: Place, name: str) -> LaunchPlanMessage | None:
+def active_plan(remote: FlyteRemote, target: ProjectDomain, name: str) -> LaunchPlanMessage | None:
     """The active launch plan of this name; None where none is active. Raises RemoteError."""
-    named = NamedEntityIdentifier(project=place.project, domain=place.domain, name=name)
-    with readable_refusals(remote, f"looking up launch plan {name!r}"):
+    named = NamedEntityIdentifier(project=target.project, domain=target.domain, name=name)
+    with remote_errors(remote, f"looking up launch plan {name!r}"):
         try:
             return remote.client.raw.get_active_launch_plan(ActiveLaunchPlanRequest(id=named))
         except FlyteEntityNotExistException:
@@ -175,7 +175,7 @@ def move_plan(remote: FlyteRemote, plan: LaunchPlanMessage, workflow: Identifier
     spec.CopyFrom(plan.spec)
     spec.workflow_id.CopyFrom(workflow.to_flyte_idl())
     moved = Identifier(ResourceType.LAUNCH_PLAN, workflow.project, workflow.domain, plan.id.name, workflow.version)
-    with readable_refusals(remote, f"moving launch plan {plan.id.name!r}"):
+    with remote_errors(remote, f"moving launch plan {plan.id.name!r}"):
         with contextlib.suppress(FlyteEntityAlreadyExistsException):
             remote.client.raw.create_launch_plan(LaunchPlanCreateRequest(id=moved.to_flyte_idl(), spec=spec))
         remote.activate_launchplan(moved)

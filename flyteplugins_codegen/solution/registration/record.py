@@ -32,7 +32,7 @@ _PROJECT, _DOMAIN = "flytesnacks", "development"
 _CALL_TIMEOUT_S = 60.0
 
 
-class Place(Value):
+class ProjectDomain(Value):
     """A project and a domain of a control plane."""
 
     project: str
@@ -51,16 +51,16 @@ def open_remote(remote: FlyteRemote | None) -> FlyteRemote:
     return FlyteRemote(Config.auto(), interactive_mode_enabled=False)
 
 
-def place_of(remote: FlyteRemote, project: str | None, domain: str | None) -> Place:
+def choose_project_domain(remote: FlyteRemote, project: str | None, domain: str | None) -> ProjectDomain:
     """As asked; else the remote's own, the place of the execution that this runs in, or pyflyte's default."""
     environment = os.environ.get
-    return Place(
+    return ProjectDomain(
         project=project or remote.default_project or environment("FLYTE_INTERNAL_EXECUTION_PROJECT") or _PROJECT,
         domain=domain or remote.default_domain or environment("FLYTE_INTERNAL_EXECUTION_DOMAIN") or _DOMAIN,
     )
 
 
-def who_asks() -> str:
+def current_user() -> str:
     """The execution that this runs in, which tells who launched it; else the user of this machine."""
     names = [os.environ.get(f"FLYTE_INTERNAL_EXECUTION_{part}", "") for part in ("PROJECT", "DOMAIN", "ID")]
     if all(names):
@@ -72,7 +72,7 @@ def who_asks() -> str:
 
 
 @contextlib.contextmanager
-def readable_refusals(remote: FlyteRemote, task: str) -> Iterator[None]:
+def remote_errors(remote: FlyteRemote, task: str) -> Iterator[None]:
     """Say what the control plane said, and what to do, instead of a traceback of gRPC. `task` is what was tried.
 
     Raises RemoteError.

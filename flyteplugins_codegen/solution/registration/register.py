@@ -31,18 +31,18 @@ from flyteplugins_codegen.solution.registration.launch_plans import (
     check_launch_plan,
 )
 from flyteplugins_codegen.solution.registration.record import (
-    Place,
+    ProjectDomain,
     Provenance,
     RegisteredSolution,
     SolutionRecord,
     read_record,
-    readable_refusals,
+    remote_errors,
     write_record,
 )
 from flyteplugins_codegen.solution.task import SandboxTask
 from flyteplugins_codegen.store import digest
 
-# Reading back what has been registered: one solution by its id, or all of a place.
+# Reading back what has been registered: one solution by its id, or all of a target.
 
 # Every task comes with its whole source: a page must fit a message of gRPC.
 _PAGE = 50
@@ -61,16 +61,18 @@ def fetch_solution(remote: FlyteRemote, identifier: Identifier) -> RegisteredSol
     return _registered(remote, task, _checked(task))
 
 
-def list_solutions(remote: FlyteRemote, place: Place, name: str | None, limit: int) -> list[RegisteredSolution]:
-    """Registered solutions of a place, the newest first, at most `limit`. Raises RemoteError."""
+def list_solutions(
+    remote: FlyteRemote, target: ProjectDomain, name: str | None, limit: int
+) -> list[RegisteredSolution]:
+    """Registered solutions of a target, the newest first, at most `limit`. Raises RemoteError."""
     found: list[RegisteredSolution] = []
     request = ResourceListRequest(
-        id=NamedEntityIdentifier(project=place.project, domain=place.domain, name=name or ""),
+        id=NamedEntityIdentifier(project=target.project, domain=target.domain, name=name or ""),
         limit=_PAGE,
         filters=_FILTERS,
         sort_by=Sort(key="created_at", direction=Sort.DESCENDING),
     )
-    with readable_refusals(remote, "listing solutions"):
+    with remote_errors(remote, "listing solutions"):
         while len(found) < limit:
             answer = remote.client.raw.list_tasks_paginated(request)
             recorded = ((task, _record(task)) for task in answer.tasks)
@@ -124,7 +126,7 @@ def register_task(
     task: SandboxTask,
     registrant: Registrant,
     remote: FlyteRemote,
-    place: Place,
+    target: ProjectDomain,
     version: str | None = None,
     launch_plan: LaunchPlanSettings | None = None,
 ) -> RegisteredSolution:
@@ -136,13 +138,13 @@ def register_task(
     """
     if launch_plan is not None:
         check_launch_plan(launch_plan, task)
-    spec, content = _specify(task, place)
+    spec, content = _specify(task, target)
     version = version or content[:_VERSION_LENGTH]
     record = SolutionRecord(digest=content, provenance=registrant.provenance, source=registrant.source)
-    with readable_refusals(remote, f"registering {task.name!r}"):
-        identifier = Identifier(ResourceType.TASK, place.project, place.domain, task.name, version)
+    with remote_errors(remote, f"registering {task.name!r}"):
+        identifier = Identifier(ResourceType.TASK, target.project, target.domain, task.name, version)
         _create_task(remote, TaskCreateRequest(id=identifier.to_flyte_idl(), spec=write_record(spec, record)), content)
-        plan = _create_launch_plan(remote, task, launch_plan, _settings(place, version)) if launch_plan else None
+        plan = _create_launch_plan(remote, task, launch_plan, _settings(target, version)) if launch_plan else None
         registered = fetch_solution(remote, identifier)
     _warn_of_image(task)
     return registered.model_copy(update={"launch_plan": plan})
@@ -153,17 +155,17 @@ def package_version() -> str:
     return metadata.version("flytekitplugins-codegen")
 
 
-def _settings(place: Place, version: str) -> SerializationSettings:
+def _settings(target: ProjectDomain, version: str) -> SerializationSettings:
     # The image is the solution's own; there is no default one to look up.
-    return SerializationSettings(ImageConfig(), project=place.project, domain=place.domain, version=version)
+    return SerializationSettings(ImageConfig(), project=target.project, domain=target.domain, version=version)
 
 
-def _specify(task: SandboxTask, place: Place) -> tuple[Any, str]:
+def _specify(task: SandboxTask, target: ProjectDomain) -> tuple[Any, str]:
     """The task as the control plane takes it, and the digest of everything in it that matters to a run.
 
     Left out are its id and flytekit's version: neither changes what the solution does.
     """
-    spec = get_serializable(OrderedDict(), _settings(place, "none"), task).to_flyte_idl()
+    spec = get_serializable(OrderedDict(), _settings(target, "none"), task).to_flyte_idl()
     template = type(spec.template)()
     template.CopyFrom(spec.template)
     template.ClearField("id")
