@@ -19,7 +19,7 @@ from model_server import ModelServer
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.errors import DataError, NotApprovedError, NotSuccessfulError, RequestError, SampleError
 from flyteplugins_codegen.flyte import refresh as refresh_tasks
-from flyteplugins_codegen.flyte.refresh import Made, refresh, settle
+from flyteplugins_codegen.flyte.refresh import ComparedRenewal, refresh, settle
 from flyteplugins_codegen.flyte.refresh_state import NOW, RefreshOrder, RefreshState
 from flyteplugins_codegen.models.data import Drift, DriftReport
 from flyteplugins_codegen.models.refresh import (
@@ -316,7 +316,7 @@ def test_on_a_cluster_a_gate_stands_before_the_node_that_replaces(
 ) -> None:
     monkeypatch.setattr(settle, "_wf", None)  # a pod compiles once in its process, and flytekit keeps that
     far = OutputDifference(data="the fresh data", output="total", difference=0.5, told="total: 1 -> 2")
-    made = Made(renewal=Renewal(is_success=True, reason="r"), comparison=Comparison(differences=(far,)))
+    made = ComparedRenewal(renewal=Renewal(is_success=True, reason="r"), comparison=Comparison(differences=(far,)))
     image = Image(name="default", fqn="registry.example/team/runner", tag="1")
     settings = SerializationSettings(ImageConfig(default_image=image), "flytesnacks", "development", "v1")
     context = FlyteContextManager.current_context().with_serialization_settings(settings)
