@@ -15,7 +15,8 @@ from flyteplugins_codegen.models.run import Cause, ScriptRun
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Output, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.solution.expectations import expect_outputs
-from flyteplugins_codegen.solution.script import ScriptJob, folder_digests, read_value, run_script
+from flyteplugins_codegen.solution.outputs import folder_digests, read_value
+from flyteplugins_codegen.solution.script import ScriptJob, run_script
 
 
 @pytest.fixture(scope="module")
