@@ -1,4 +1,4 @@
-"""`find_solutions` and `load_solution`: what has been registered, by whom, from which prompt and model."""
+"""`find_solutions` and `load_solution`: registered solutions, with who registered them from which prompt and model."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ def find_solutions(
     name: str | None = None,
     limit: int = 100,
 ) -> list[RegisteredSolution]:
-    """What `register()` left in a project and domain, the newest first, at most `limit`; of all names, or of one.
+    """The solutions that `register()` put into a project and domain, newest first; all of them, or those of one name.
 
-    `remote` is flytekit's FlyteRemote, by default the one of its configuration. Also `await find_solutions.aio(...)`.
+    At most `limit`. `remote` is flytekit's FlyteRemote, by default that of flytekit's configuration. Also
+    `await find_solutions.aio(...)`.
 
-        for found in find_solutions(remote):
-            print(found.id, found.provenance.registered_by, found.provenance.model, found.provenance.prompt)
+        for solution in find_solutions(remote):
+            print(solution.id, solution.provenance.registered_by, solution.provenance.prompt)
 
     Raises RemoteError when the control plane cannot be reached, or refuses.
     """
@@ -50,12 +51,12 @@ def load_solution(
     project: str | None = None,
     domain: str | None = None,
 ) -> CodeGenEvalResult:
-    """A registered solution as the result that was registered: it runs here, becomes a task, is saved, or registered.
+    """A registered solution as a result, to be run, made a task, saved or registered again.
 
-    `solution` is what `register` or `find_solutions` returned, an id `project:domain:name:version`, `name@version`, or
-    a name alone, which means the version registered last. The samples and the history of the run are not registered,
-    so that inputs have no defaults, and `calls` and `attempt_history` are empty. It is code of whoever registered it,
-    and runs isolated here, whatever its own setting of `sandbox` was. Also `await load_solution.aio(...)`.
+    `solution` is a return value of `register` or `find_solutions`, an id `project:domain:name:version`, `name@version`,
+    or a name alone, which means the version that was registered last. Samples and the history of the run are not
+    registered: inputs have no defaults, and `calls` and `attempt_history` are empty. The code was written by whoever
+    registered it, so it runs in a sandbox, whatever its own `sandbox` setting. Also `await load_solution.aio(...)`.
 
     Raises:
         RequestError: there is no such solution.
@@ -72,7 +73,7 @@ def load_solution(
             f"solution {identifier.name!r}, version {identifier.version!r}, was registered by version "
             f"{record.provenance.package_version} of this package, which wrote it otherwise: {error}"
         ) from error
-    # Whoever may register there has no say in what isolates it here.
+    # Who registered it must not choose how it is isolated here.
     return result.model_copy(update={"settings": result.settings.model_copy(update={"sandbox": "auto"})})
 
 

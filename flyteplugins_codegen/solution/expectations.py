@@ -121,7 +121,7 @@ def _bytes_difference(path: Path, expected: bytes) -> str | None:
 
 
 def _text_difference(path: Path, expected: bytes) -> str | None:
-    # As much of the file as can be equal to what is wanted, and a little more to show.
+    # As much of the file as can match, and a little more for the message.
     limit = len(expected) + _EXTRA_BYTES
     actual, expected_text = _beginning(path, limit).rstrip(b"\n"), expected.rstrip(b"\n")
     if actual == expected_text:
