@@ -116,12 +116,12 @@ def begin_with(
 @dynamic
 @readable_errors
 def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[FlyteFile]) -> Judged:
-    """Take the run from where it stands to its end.
+    """Take the run from its current state to its end.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
-        conversation: a JSON list of the files of what was said to models
+        conversation: a JSON list of the files with model calls
     """
     with short_working_directory(), shared_sandboxes():
         return _take_next_step(state, samples, conversation)

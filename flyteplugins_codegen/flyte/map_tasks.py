@@ -65,7 +65,7 @@ def draft_anew(place: int, state: RunState, samples: dict[str, FlyteFile]) -> Ca
 
     Args:
         place: which of the drafts of this round it is, from 0
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     return _without_conversation(redraft(state, sample_paths(samples), place))
@@ -119,7 +119,7 @@ def measure_strength(state: RunState) -> RunState:
     """Run the tests that a candidate passed against mutants of it, in this pod's sandbox.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
     """
     return state.with_run(measure(state.run))
 
@@ -153,7 +153,7 @@ def strengthen_tests(state: RunState) -> Repaired:
     """Ask the model for tests that tell the candidate from the mutants that survived.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
     """
     strengthened = run_blocking(strength.strengthen_tests(state.run, {}, open_account(state.run)))
     return Repaired(state.with_run(strengthened.run), write_calls(strengthened.calls))

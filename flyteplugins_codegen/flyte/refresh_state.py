@@ -207,7 +207,7 @@ class Published(Value):
 
 
 def publish(result: CodeGenEvalResult, order: RefreshOrder) -> Published:
-    """Register the new version and move the launch plan; a saved solution is replaced, its old folder kept beside it.
+    """Register the new version and move the launch plan; or replace the saved one, and keep its old folder.
 
     Raises RemoteError, RequestError, OSError.
     """

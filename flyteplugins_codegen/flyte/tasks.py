@@ -59,10 +59,10 @@ _MAX_LOG_CHARS = 1 << 18
 @task(enable_deck=True, deck_fields=())
 @readable_errors
 def build_image(result: CodeGenEvalResult, push: bool = True) -> BuiltImage:  # noqa: FBT001, FBT002 - an option of `pyflyte run`
-    """Build a result's image by its image_config; what is there already is not built again.
+    """Build a result's image by its image_config. An image that exists is not built again.
 
     Args:
-        result: a result that came to success
+        result: a successful result
         push: send it to the registry of image_config
     """
     built = result.build_image(push=push)
@@ -118,10 +118,10 @@ def log_folder(result: CodeGenEvalResult, folder: Path) -> None:
 @task(enable_deck=True, deck_fields=())
 @readable_errors
 def register_solution(result: CodeGenEvalResult, project: str = "", domain: str = "") -> RegisteredSolution:
-    """Register a result's task in the control plane of flytekit's configuration; the same again changes nothing.
+    """Register a result's task in the control plane of flytekit's configuration. A second call changes nothing.
 
     Args:
-        result: a result that came to success
+        result: a successful result
         project: by default that of the execution
         domain: by default that of the execution
     """
@@ -196,7 +196,7 @@ def extract_context(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """Profile every sample.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     run = state.run
@@ -218,7 +218,7 @@ def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInfe
     Constraints that our grammar does not know are read by the model.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     inferred = run_blocking(with_schemas(state.run, sample_paths(samples), open_account(state.run)))
@@ -233,7 +233,7 @@ def write_solution(state: RunState) -> SolutionWritten:
     """Ask the model for plan, script and packages.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
     """
     written = draft_solution(state)
     accounted = written.model_copy(update={"calls": without_messages(written.calls)})
@@ -248,7 +248,7 @@ def write_tests(state: RunState) -> TestsWritten:
     """Ask the model for tests, from the request and the data alone.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
     """
     written = draft_tests(state)
     accounted = written.model_copy(update={"calls": without_messages(written.calls)})
@@ -264,7 +264,7 @@ def build_environment(state: RunState) -> RunState:
     """Resolve what the next candidate needs; the Deck has the build log of its image, where one is built.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
     """
     run = state.run
     if not isinstance(next_action(run), BuildEnvironment):
@@ -282,7 +282,7 @@ def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """Run the next candidate: examples, the user's tests, the samples, the generated tests.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     if not isinstance(next_action(state.run), RunTests):  # the budget allowed no new candidate
@@ -298,7 +298,7 @@ def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Ask the model for the cause and the change.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     repaired = run_blocking(repairing.repair(state.run, sample_paths(samples), open_account(state.run)))
@@ -317,7 +317,7 @@ def work_as_agent(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Have the model work by tools until it submits a candidate; what it runs, it runs in this pod's sandbox.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     worked = run_blocking(work.work_as_agent(state.run, sample_paths(samples), open_account(state.run)))
@@ -341,9 +341,9 @@ def finish(
     Fails when no candidate passed and `allow_failure` is false; the folder is written all the same.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
-        conversation: a JSON list of the files of what was said to models
+        conversation: a JSON list of the files with model calls
         save_to: where the solution folder goes; on a cluster an address
         allow_failure: return the result of a run without success, too
         register: register the solution as a task

@@ -1,4 +1,4 @@
-"""A script's outputs as the sandbox left them: checked, read as values, summarised with digests.
+"""A script's outputs as the sandbox collected them: checked, read as values, summarised with digests.
 
 They are data of an untrusted program, read in our own process by the rules of a cluster.
 """

@@ -139,15 +139,15 @@ def saved(made: Path, tmp_path: Path) -> Saved:
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Every page that goes to the Deck "Refresh"."""
-    shown: list[str] = []
+    pages: list[str] = []
     render = refresh_tasks.render_refresh
 
     def keep(*arguments: Any) -> str:
-        shown.append(render(*arguments))
-        return shown[-1]
+        pages.append(render(*arguments))
+        return pages[-1]
 
     monkeypatch.setattr(refresh_tasks, "render_refresh", keep)
-    return shown
+    return pages
 
 
 def test_where_nothing_changed_no_model_is_asked(saved: Saved, pages: list[str]) -> None:
@@ -230,10 +230,10 @@ def test_outputs_that_differ_stop_for_a_human_who_is_asked_at_the_terminal(
     halved = for_high_prices("/ 2")
     with ModelServer({"RepairReply": [halved]}) as server:
         monkeypatch.setattr("click.confirm", nobody)
-        with pytest.raises(NotApprovedError, match=r"nobody is here to be asked; it lies in .*totals-") as told:
+        with pytest.raises(NotApprovedError, match=r"nobody is here to be asked; it lies in .*totals-") as caught:
             saved.refresh(data, server)
         assert saved.code() == CODE
-        proposed = Path(str(told.value).partition("it lies in ")[2].partition(",")[0])
+        proposed = Path(str(caught.value).partition("it lies in ")[2].partition(",")[0])
         assert "/ 2" in (proposed / "solution.py").read_text()
 
         asked: list[str] = []
@@ -359,7 +359,7 @@ def with_constraint(saved: Saved) -> None:
         (None, {"approval": "sometimes"}, RequestError, "approval='sometimes': Input should be 'never'"),
     ],
 )
-def test_what_cannot_be_refreshed_is_told_in_one_message(
+def test_what_cannot_be_refreshed_is_reported_in_one_message(
     saved: Saved, prepare: Any, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     if prepare is not None:
@@ -384,11 +384,11 @@ def test_a_sample_that_is_gone_is_noted_and_stops_nothing(
 
 
 def test_the_deck_has_the_page(saved: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[tuple[str, str]] = []
-    monkeypatch.setattr(refresh_tasks, "Deck", lambda name, html: shown.append((name, html)) or Deck(name, html))
+    pages: list[tuple[str, str]] = []
+    monkeypatch.setattr(refresh_tasks, "Deck", lambda name, html: pages.append((name, html)) or Deck(name, html))
     saved.refresh(table(saved.folder / "fresh.csv", USUAL))
-    assert {name for name, _ in shown} == {"Refresh"}
-    assert all(html.startswith("<iframe") and "sandbox" in html for _, html in shown)
+    assert {name for name, _ in pages} == {"Refresh"}
+    assert all(html.startswith("<iframe") and "sandbox" in html for _, html in pages)
 
 
 def test_pyflyte_says_how_it_went(pyflyte: Any, saved: Saved) -> None:

@@ -73,10 +73,7 @@ def current_user() -> str:
 
 @contextlib.contextmanager
 def remote_errors(remote: FlyteRemote, task: str) -> Iterator[None]:
-    """Say what the control plane said, and what to do, instead of a traceback of gRPC. `task` is what was tried.
-
-    Raises RemoteError.
-    """
+    """Context that raises the control plane's errors as RemoteError, with the remedy. `task` is what was tried."""
     endpoint = remote.config.platform.endpoint
     try:
         with scoped_grpc_deadline(_CALL_TIMEOUT_S):

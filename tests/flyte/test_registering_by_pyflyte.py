@@ -18,7 +18,7 @@ from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, ImageConfig
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 RUNNER = ("--image", "registry.example/team/runner:1")
 
 
