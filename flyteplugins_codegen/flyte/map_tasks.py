@@ -27,12 +27,11 @@ from flyteplugins_codegen.flyte.state import (
     sample_paths,
     write_calls,
 )
-from flyteplugins_codegen.flyte.tasks import Repaired, model_secrets
+from flyteplugins_codegen.flyte.tasks import Repaired, model_secrets, split_messages
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.run import TestStrength
 from flyteplugins_codegen.solution.flytekit import readable_errors
 from flyteplugins_codegen.stages import strength
-from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.candidates.judge import distinct_pending
 from flyteplugins_codegen.stages.draft import SolutionDraft, open_account
 from flyteplugins_codegen.sync import run_blocking
@@ -53,7 +52,7 @@ class CandidateDraft(Value):
 @keeping_replies
 def write_another(place: int, others: int, state: RunState) -> CandidateDraft:
     """Ask the model for one of `others` more first solutions, independent of each other."""
-    return _without_conversation(draft_another(state, place, others))
+    return _candidate_draft(draft_another(state, place, others))
 
 
 @launchable
@@ -68,12 +67,12 @@ def draft_anew(place: int, state: RunState, samples: dict[str, FlyteFile]) -> Ca
         state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
-    return _without_conversation(redraft(state, sample_paths(samples), place))
+    return _candidate_draft(redraft(state, sample_paths(samples), place))
 
 
-def _without_conversation(draft: SolutionDraft) -> CandidateDraft:
-    accounted = draft.model_copy(update={"calls": without_messages(draft.calls)})
-    return CandidateDraft(draft=accounted, conversation=write_calls(draft.calls))
+def _candidate_draft(draft: SolutionDraft) -> CandidateDraft:
+    without_messages, conversation = split_messages(draft)
+    return CandidateDraft(draft=without_messages, conversation=conversation)
 
 
 def map_others(state: RunState, places: Sequence[int]) -> list[CandidateDraft]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import flytekit
 from flytekit import Deck, Secret, task
@@ -49,6 +49,8 @@ from flyteplugins_codegen.stages.loop import BuildEnvironment, Driven, Finish, R
 from flyteplugins_codegen.stages.report.page import as_frame, render_document
 from flyteplugins_codegen.store import cache_dir, digest
 from flyteplugins_codegen.sync import run_blocking
+
+DraftT = TypeVar("DraftT", SolutionDraft, TestsDraft)
 
 _MAX_LOG_CHARS = 1 << 18
 
@@ -154,6 +156,11 @@ def model_secrets(reference: str | None = None) -> list[Secret]:
     return [Secret(group=group, key=key, mount_requirement=Secret.MountType.ENV_VAR, env_var=key.upper())]
 
 
+def split_messages(draft: DraftT) -> tuple[DraftT, FlyteFile]:
+    """The draft without the messages of its calls, and the file with them."""
+    return draft.model_copy(update={"calls": without_messages(draft.calls)}), write_calls(draft.calls)
+
+
 class SchemasInferred(NamedTuple):
     """The run with its schemas, and the file of the model calls about its constraints."""
 
@@ -235,9 +242,7 @@ def write_solution(state: RunState) -> SolutionWritten:
     Args:
         state: the run after the previous stage, as JSON or a file with it
     """
-    written = draft_solution(state)
-    accounted = written.model_copy(update={"calls": without_messages(written.calls)})
-    return SolutionWritten(accounted, write_calls(written.calls))
+    return SolutionWritten(*split_messages(draft_solution(state)))
 
 
 @launchable
@@ -250,9 +255,7 @@ def write_tests(state: RunState) -> TestsWritten:
     Args:
         state: the run after the previous stage, as JSON or a file with it
     """
-    written = draft_tests(state)
-    accounted = written.model_copy(update={"calls": without_messages(written.calls)})
-    return TestsWritten(accounted, write_calls(written.calls))
+    return TestsWritten(*split_messages(draft_tests(state)))
 
 
 # Not cached by Flyte, which would keep a failure after the package was published, and ignore a change of the index.
