@@ -84,7 +84,7 @@ __all__ = [
 ]
 
 # Nothing heavy is imported until a name is used (PEP 562).
-_ROOMS = {
+_MODULES = {
     "AutoCoderAgent": "agent",
     "Budget": "models.spending",
     "CodeBlock": "source.extraction.passage",
@@ -134,9 +134,9 @@ moved.install()
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_ROOMS[name]}"), name)
+    return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""The agent: the settings of a run, and the call that does it."""
+"""The agent: the settings of a run, and the call that generates a solution."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class AutoCoderAgent(Settings):
-    """Writes a Python script for a job, with tests, and tries it until it passes.
+    """Writes a Python script for a job, with tests, and repairs it until it passes.
 
-    A frozen pydantic model, valid as a Flyte task input. Nothing about it is process-wide: agents with different
-    endpoints and keys run side by side.
+    A frozen pydantic model, valid as a Flyte task input. It has no process-wide state: agents with different endpoints
+    and keys run side by side.
 
         agent = AutoCoderAgent(model="openai/gpt-4.1", base_packages=["pandas"])
         result = agent.generate(
@@ -46,32 +46,32 @@ class AutoCoderAgent(Settings):
     ) -> CodeGenEvalResult:
         """Generate a solution and judge it, repairing until it passes or `max_iterations` candidates have failed.
 
-        Also `await agent.generate.aio(...)`. No argument is changed. What a killed run had paid for or finished is
-        found again when the same call is made.
+        Also `await agent.generate.aio(...)`. No argument is changed. The same call after a killed run reuses the
+        replies that were paid for and the stages that were finished.
 
         Args:
             prompt: The job in words.
-            schema: Free text about formats and structures, shown to the model as it is.
+            schema: Free text about formats and structures, shown to the model unchanged.
             constraints: Requirements, one sentence each.
             samples: Name to a path, FlyteFile, StructuredDataset or data frame (pandas, pyarrow, polars; written as
-                CSV). Each is a file input, with the sample as default.
-            inputs: Name to type, for inputs beside the samples: `str int float bool FlyteFile FlyteDirectory`, or
-                the names `str int float bool file directory`.
+                CSV). Each is a file input with the sample as default.
+            inputs: Name to type, for further inputs: `str int float bool FlyteFile FlyteDirectory`, or the names
+                `str int float bool file directory`.
             outputs: Name to type: those, and `datetime`, `timedelta`.
-            examples: Cases that must hold, `{"inputs": {...}, "outputs": {...}}`; inputs left out take the samples.
+            examples: Cases that must hold, `{"inputs": {...}, "outputs": {...}}`; omitted inputs are the samples.
             tests: pytest source of the user's own, importing from `solution`. Never edited, always run.
-            schemas: Name of a sample or output file to a Pandera schema that it must hold to, here and at every run.
-                A sample without one has the schema that is inferred from it.
+            schemas: Name of a sample or output file to a Pandera schema that it must satisfy, now and in every run. For
+                a sample without one, a schema is inferred.
 
         Returns:
             The result; `success` says whether a candidate passed everything.
 
         Raises:
-            RequestError: a name, type, sample, schema, example or test that is not possible, or a sample that breaks a
+            RequestError: a name, type, sample, schema, example or test is not possible, or a sample breaks a
                 constraint; nothing was spent on a solution.
             ModelError: the model could not be reached or gave no usable reply.
-            IndexUnavailableError: packages could not be resolved by fault of the machine.
-            SandboxError: the sandbox failed, or this machine offers none.
+            IndexUnavailableError: packages could not be resolved because the index or this machine failed.
+            SandboxError: the sandbox failed, or this machine has none.
         """
         from flyteplugins_codegen.models.run import Run
         from flyteplugins_codegen.result import CodeGenEvalResult
@@ -93,12 +93,12 @@ class AutoCoderAgent(Settings):
             )
         )
         driven = await drive(Run(settings=self.settings, request=job.request), job.samples)
-        # A file that came from a remote store is kept as such: its place in a pod would mean nothing elsewhere.
+        # A remote file is kept by its address: its path in a pod would be of no use elsewhere.
         remote = {name: file for name, file in (samples or {}).items() if getattr(file, "remote_source", None)}
         local = {name: str(path) for name, path in job.samples.items()}
         return CodeGenEvalResult.from_run(driven, {**local, **remote})
 
     @property
     def settings(self) -> Settings:
-        """The settings alone, as they travel with a run."""
+        """The settings without the agent, as a run stores them."""
         return Settings(**{name: getattr(self, name) for name in Settings.model_fields})

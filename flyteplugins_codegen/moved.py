@@ -1,7 +1,7 @@
-"""Module paths of version 0.1.0 that can still be imported, because saved folders and users' code contain them.
+"""Module paths of version 0.1.0 that still import, because saved folders, documents and users' code hold them.
 
-A `task.py` of 0.1.0 imports `flyteplugins_codegen.flyte.sandbox_task`, for example, and a serialised function contains
-the name of its module. An old path imports the very module object that has its names now.
+A `task.py` of 0.1.0 imports `flyteplugins_codegen.flyte.sandbox_task`, and a serialised function holds the name of its
+module. Each old path imports the module that has its names now: one module object under two names.
 """
 
 from __future__ import annotations
@@ -71,19 +71,22 @@ MOVED: Final = MappingProxyType(
         "toolkit.virtual_env": "autogen.virtual_env",
     }
 )
-"""The paths of modules in 0.1.0 and now, relative to the package."""
+"""The path of a module in 0.1.0 and its path now, both relative to the package."""
 
 _PACKAGE: Final = __name__.rpartition(".")[0]
 
 
 def moved_name(module: str) -> str:
-    """The full name of a module now: the new name for a module in `MOVED`, the same name for any other."""
+    """The full name of a module today: the new one for a path in `MOVED`, otherwise the name itself."""
     package, _, path = module.partition(".")
     return f"{package}.{MOVED[path]}" if package == _PACKAGE and path in MOVED else module
 
 
 class _MovedModules(MetaPathFinder, Loader):
-    """Finds a module by its old path, after all other finders have failed."""
+    """Finds a module by its old path, before any other finder.
+
+    A package that moved has the folder of its new name, where the finder of files would find a second copy of a module.
+    """
 
     def find_spec(
         self,
@@ -108,6 +111,6 @@ class _MovedModules(MetaPathFinder, Loader):
 
 
 def install() -> None:
-    """Make the old paths importable. Repeated calls do nothing."""
+    """Make the old paths importable. A second call changes nothing."""
     if not any(isinstance(finder, _MovedModules) for finder in sys.meta_path):
-        sys.meta_path.append(_MovedModules())
+        sys.meta_path.insert(0, _MovedModules())

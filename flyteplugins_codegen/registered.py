@@ -1,4 +1,4 @@
-"""`find_solutions` and `load_solution`: what has been registered, by whom, from which prompt and model."""
+"""`find_solutions` and `load_solution`: registered solutions, with who registered them from which prompt and model."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from flytekit.remote import FlyteRemote
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.result import CodeGenEvalResult
 from flyteplugins_codegen.solution.registration.record import (
-    Place,
+    ProjectDomain,
     RegisteredSolution,
+    choose_project_domain,
     open_remote,
-    place_of,
-    readable_refusals,
+    remote_errors,
 )
 from flyteplugins_codegen.solution.registration.register import fetch_record, list_solutions
 from flyteplugins_codegen.sync import Threaded
@@ -29,17 +29,18 @@ def find_solutions(
     name: str | None = None,
     limit: int = 100,
 ) -> list[RegisteredSolution]:
-    """What `register()` left in a project and domain, the newest first, at most `limit`; of all names, or of one.
+    """The solutions that `register()` put into a project and domain, newest first; all of them, or those of one name.
 
-    `remote` is flytekit's FlyteRemote, by default the one of its configuration. Also `await find_solutions.aio(...)`.
+    At most `limit`. `remote` is flytekit's FlyteRemote, by default that of flytekit's configuration. Also
+    `await find_solutions.aio(...)`.
 
-        for found in find_solutions(remote):
-            print(found.id, found.provenance.registered_by, found.provenance.model, found.provenance.prompt)
+        for solution in find_solutions(remote):
+            print(solution.id, solution.provenance.registered_by, solution.provenance.prompt)
 
     Raises RemoteError when the control plane cannot be reached, or refuses.
     """
     opened = open_remote(remote)
-    return list_solutions(opened, place_of(opened, project, domain), name, limit)
+    return list_solutions(opened, choose_project_domain(opened, project, domain), name, limit)
 
 
 @Threaded
@@ -50,20 +51,20 @@ def load_solution(
     project: str | None = None,
     domain: str | None = None,
 ) -> CodeGenEvalResult:
-    """A registered solution as the result that was registered: it runs here, becomes a task, is saved, or registered.
+    """A registered solution as a result, to be run, made a task, saved or registered again.
 
-    `solution` is what `register` or `find_solutions` returned, an id `project:domain:name:version`, `name@version`, or
-    a name alone, which means the version registered last. The samples and the history of the run are not registered,
-    so that inputs have no defaults, and `calls` and `attempt_history` are empty. It is code of whoever registered it,
-    and runs isolated here, whatever its own setting of `sandbox` was. Also `await load_solution.aio(...)`.
+    `solution` is a return value of `register` or `find_solutions`, an id `project:domain:name:version`, `name@version`,
+    or a name alone, which means the version that was registered last. Samples and the history of the run are not
+    registered: inputs have no defaults, and `calls` and `attempt_history` are empty. The code was written by whoever
+    registered it, so it runs in a sandbox, whatever its own `sandbox` setting. Also `await load_solution.aio(...)`.
 
     Raises:
         RequestError: there is no such solution.
         RemoteError: the control plane could not be reached, or refused.
     """
     opened = open_remote(remote)
-    identifier = _identifier(opened, solution, place_of(opened, project, domain))
-    with readable_refusals(opened, f"loading {identifier.name!r}"):
+    identifier = _identifier(opened, solution, choose_project_domain(opened, project, domain))
+    with remote_errors(opened, f"loading {identifier.name!r}"):
         record = fetch_record(opened, identifier)
     try:
         result = CodeGenEvalResult.model_validate_json(record.source)
@@ -72,11 +73,11 @@ def load_solution(
             f"solution {identifier.name!r}, version {identifier.version!r}, was registered by version "
             f"{record.provenance.package_version} of this package, which wrote it otherwise: {error}"
         ) from error
-    # Whoever may register there has no say in what isolates it here.
+    # Who registered it must not choose how it is isolated here.
     return result.model_copy(update={"settings": result.settings.model_copy(update={"sandbox": "auto"})})
 
 
-def _identifier(remote: FlyteRemote, solution: RegisteredSolution | str, place: Place) -> Identifier:
+def _identifier(remote: FlyteRemote, solution: RegisteredSolution | str, target: ProjectDomain) -> Identifier:
     text = solution if isinstance(solution, str) else solution.id
     parts = text.split(":")
     if len(parts) == _PARTS and all(parts):
@@ -85,14 +86,14 @@ def _identifier(remote: FlyteRemote, solution: RegisteredSolution | str, place: 
     if ":" in text or not name or (at and not version):
         raise RequestError(f"{text!r} is no id of a solution; write name, name@version or project:domain:name:version")
     return Identifier(
-        ResourceType.TASK, place.project, place.domain, name, version or _newest_version(remote, place, name)
+        ResourceType.TASK, target.project, target.domain, name, version or _newest_version(remote, target, name)
     )
 
 
-def _newest_version(remote: FlyteRemote, place: Place, name: str) -> str:
-    newest = list_solutions(remote, place, name, 1)
+def _newest_version(remote: FlyteRemote, target: ProjectDomain, name: str) -> str:
+    newest = list_solutions(remote, target, name, 1)
     if not newest:
         raise RequestError(
-            f"no solution {name!r} is registered in {place.project}/{place.domain}; find_solutions() lists what is"
+            f"no solution {name!r} is registered in {target.project}/{target.domain}; find_solutions() lists what is"
         )
     return newest[0].version

@@ -2,8 +2,8 @@
 
     make demo
 
-The model's replies come from a recording (hand-written, the first one with a real mistake), so that no key and no
-network are needed once the packages are installed. Everything else is real.
+The model's replies are recorded (written by hand, the first one with a real mistake), so that neither a key nor the
+network is needed once the packages are installed. Everything else is real.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ OUTPUTS = {"rainy_days": "int", "monthly": "file"}
 def main() -> None:
     """Generate, then run the solution on the sample and on a second file."""
     os.chdir(ROOT)
-    _say("The job", PROMPT)
+    _print("The job", PROMPT)
     result = _generate()
     if not result.success:
         sys.exit(f"The demo failed: {result.error}\n{result.output}")
-    _say("Where it failed and how it was repaired", _history(result))
-    for place, file in (("Seattle, the sample", SEATTLE), ("New York, a second file", NEW_YORK)):
+    _print("Where it failed and how it was repaired", _history(result))
+    for heading, file in (("Seattle, the sample", SEATTLE), ("New York, a second file", NEW_YORK)):
         rainy_days, monthly = result.run(weather=file)
-        _say(place, f"rainy_days = {rainy_days}\n{_head(monthly)}")
+        _print(heading, f"rainy_days = {rainy_days}\n{_head(monthly)}")
     again = f"{_pyflyte()} run {FOLDER}/task.py rainy_days --weather {NEW_YORK}"
-    _say("Run the solution again, without any model", again)
-    _say("Run all of this again", _command_line())
+    _print("Run the solution again, without any model", again)
+    _print("Run all of this again", _command_line())
 
 
 def _generate() -> Any:
-    # Imported here, so that the heading is on the screen before flytekit is loaded.
+    # Imported here, so that the heading is printed before flytekit is loaded.
     from flyteplugins_codegen.flyte.workflow import generate
     from flyteplugins_codegen.telemetry import show_progress
 
     with show_progress(sys.stdout):
-        # "override": whoever runs the demo again wants to see it work, not what was kept.
+        # "override": a second run of the demo is to show the work, not the cached result.
         generated = generate(
             prompt=PROMPT,
             model=f"replay:{RECORDING}",
@@ -76,12 +76,12 @@ def _history(result: Any) -> str:
 def _head(monthly: Any) -> str:
     with Path(os.fspath(monthly)).open(newline="") as file:
         rows = list(csv.reader(file))
-    shown = [f"{month:<10}{temperature:>10}{precipitation:>15}" for month, temperature, precipitation in rows[:4]]
-    return "\n".join([*shown, f"... {len(rows) - 1} months"])
+    lines = [f"{month:<10}{temperature:>10}{precipitation:>15}" for month, temperature, precipitation in rows[:4]]
+    return "\n".join([*lines, f"... {len(rows) - 1} months"])
 
 
 def _pyflyte() -> str:
-    """As it can be typed here: the one beside this interpreter, where no environment has been activated."""
+    """The command as it can be typed here: that of this interpreter, where no environment is activated."""
     path = Path(sys.executable).with_name("pyflyte")
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else "pyflyte"
 
@@ -94,7 +94,7 @@ def _command_line() -> str:
     )
 
 
-def _say(heading: str, text: str) -> None:
+def _print(heading: str, text: str) -> None:
     from rich.console import Console
     from rich.text import Text
 

@@ -34,6 +34,6 @@ __all__ = [
     "split_evaluation",
 ]
 
-# Pods log plain lines of their own; this is for whoever watches a local run.
+# Only for local runs: pods log plain lines.
 if "FLYTE_INTERNAL_EXECUTION_ID" not in os.environ:
     install_progress()

@@ -1,9 +1,9 @@
-"""A worked example: code is generated from one city's weather, then runs as a task of its own on another's.
+"""A worked example: code is generated from one city's weather, then runs as a task on another city's.
 
     pyflyte run workflows/example_pipeline.py compare_weather
     pyflyte run workflows/example_pipeline.py compare_weather --weather my-city.csv
 
-The replies of the model are recorded. With a key in the environment, name a real model in AGENT instead.
+The model's replies are recorded. With a key in the environment, name a real model in AGENT instead.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ install_progress()
 
 @task
 def describe(rainy_days: int, monthly: FlyteFile) -> str:
-    """A task of the user's own, which takes what the generated one makes."""
+    """A task of the user's own that takes the outputs of the generated one."""
     wettest = max(_rows(monthly), key=lambda row: float(row["precipitation"]))
     return f"{rainy_days} rainy days; the wettest month is {wettest['month']} with {wettest['precipitation']} mm"
 

@@ -3,8 +3,8 @@
     pyflyte run workflows/generate.py generate --prompt "..." --samples '{"weather": "weather.csv"}' \
         --outputs '{"rainy_days": "int", "monthly": "file"}' --model replay:workflows/weather.replay.jsonl
 
-`pyflyte run workflows/generate.py generate --help` explains every option. Each stage runs alone, too, from the state
-that the one before it printed:
+`pyflyte run workflows/generate.py generate --help` explains every option. Each stage can be run on its own, from the
+state that the previous stage printed:
 
     pyflyte run workflows/generate.py prepare --agent '{"model": "openai/NAME"}' --prompt "..." \
         --samples '{"weather": "weather.csv"}' --outputs '{"rainy_days": "int"}' | tail -n 1 > state.json
@@ -55,9 +55,9 @@ __all__ = [
     "write_tests",
 ]
 
-# click's remark on the two spellings that flytekit gives to every flag, `--no_x` and `--no-x`.
+# click warns because flytekit gives every flag two spellings, `--no_x` and `--no-x`.
 warnings.filterwarnings("ignore", "The parameter --.* is used more than once", UserWarning)
 
-# Pods log plain lines of their own; this is for whoever watches a local run.
+# Only for local runs: pods log plain lines.
 if "FLYTE_INTERNAL_EXECUTION_ID" not in os.environ:
     install_progress()

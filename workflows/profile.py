@@ -1,4 +1,4 @@
-"""See what a model would be told of your data, and profile files and folders, with `pyflyte run`; no model is asked.
+"""See what a model would see of your data, and profile files and folders, with `pyflyte run`; no model is called.
 
 pyflyte run workflows/profile.py profile_sample --sample workflows/data/seattle-weather.csv --name weather
 pyflyte run workflows/profile.py extract_data_context --samples '{"weather": "workflows/data/seattle-weather.csv"}'

@@ -1,9 +1,9 @@
-r"""Hold a solution against fresh data, and renew it only where it must be, with `pyflyte run`.
+r"""Check a solution against fresh data, and renew it only where needed, with `pyflyte run`.
 
     pyflyte run workflows/refresh.py refresh --solution demo/rainy-days \
         --data '{"weather": "workflows/data/seattle-weather.csv"}'
 
-`pyflyte run workflows/refresh.py refresh --help` explains every option; `workflows/schedules.py` has it run by itself.
+`pyflyte run workflows/refresh.py refresh --help` explains every option; `workflows/schedules.py` runs it on a schedule.
 """
 
 from __future__ import annotations
@@ -33,6 +33,6 @@ __all__ = [
     "take_steps",
 ]
 
-# Pods log plain lines of their own; this is for whoever watches a local run.
+# Only for local runs: pods log plain lines.
 if "FLYTE_INTERNAL_EXECUTION_ID" not in os.environ:
     install_progress()

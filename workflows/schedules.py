@@ -2,8 +2,8 @@ r"""Launch plans that refresh a registered solution: every hour, every night, an
 
     pyflyte register workflows/refresh.py workflows/schedules.py --image REGISTRY/RUNNER:TAG --activate-launchplans
 
-Copy this file, and put in your solution's name, addresses and people. `{kickoff:...}` in an address is the time of the
-schedule, so that each run takes the data of its own hour or day.
+Copy this file, and fill in your solution's name, addresses and people. `{kickoff:...}` in an address is the time of the
+schedule, so that each run reads the data of its own hour or day.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BUDGET = {"max_calls": 10, "max_cost_usd": 1.0}
 HOURLY = LaunchPlan.get_or_create(
     name="refresh-rainy-days-hourly",
     workflow=refresh,
-    # One that comes often only looks: it pays for nothing, and calls somebody where the solution fails.
+    # A frequent schedule only checks: it pays for nothing, and pages somebody when the solution fails.
     default_inputs={
         "solution": SOLUTION,
         "data": {"weather": FlyteFile("s3://bucket/weather/{kickoff:%Y-%m-%d}/{kickoff:%H}.csv")},

@@ -42,7 +42,7 @@ from flyteplugins_codegen.judging.suites.run import (
     suite_sandbox_job,
 )
 from flyteplugins_codegen.judging.values.run import ValuesBatch, ValuesJob, new_nonce, values_flaw_before_running
-from flyteplugins_codegen.judging.values.tests import can_fail
+from flyteplugins_codegen.judging.values.tests import can_fail, render_tests
 from flyteplugins_codegen.models.run import Cause, SuiteReport, ValuesReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job
 from flyteplugins_codegen.source.python import parse_python

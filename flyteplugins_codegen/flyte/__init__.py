@@ -1,1 +1,1 @@
-"""The stages as Flyte tasks: tasks, workflow, and the finished solution as a task of its own."""
+"""The stages as Flyte tasks and workflows."""

@@ -1,6 +1,6 @@
-"""Entities as a person launches them: `pyflyte run` with help that says each thing once, and wrong input in one line.
+"""Tasks and workflows under `pyflyte run`: help without repetition, errors of input in one line, short folder names.
 
-flytekit converts what was typed before any of our code runs, and prints its own trouble with frames of its event loop.
+flytekit converts inputs before any of our code runs, and prints conversion errors with the frames of its event loop.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ _MAX_CHARS = 300
 
 
 def launchable(entity: EntityT) -> EntityT:
-    """Decorates a task or workflow: what was typed wrong leaves it as one RequestError that names the option.
+    """Decorates a task or workflow: wrong input raises one RequestError that names the option.
 
-    In a pod nothing is different: what arrives there has been converted.
+    Changes nothing in a pod, where inputs arrive converted.
     """
-    # The options say what the arguments are.
+    # `--help` describes the arguments beside the options.
     entity.__doc__ = _ARGUMENTS.sub("", entity.__doc__ or "")
     entity.local_execute = _checking(entity, entity.local_execute)
     return entity
@@ -58,7 +58,7 @@ def _check_presence(entity: Any, inputs: Mapping[str, Any]) -> None:
 
 
 def _converted(entity: Any, ctx: FlyteContext, name: str, value: Any) -> Promise:
-    """The value as flytekit would make it of all inputs at once, where it is not told which one is at fault."""
+    """The value as flytekit converts it; one at a time, because an error for all inputs names none of them."""
     try:
         literals = translate_inputs_to_literals(
             ctx,
@@ -72,23 +72,20 @@ def _converted(entity: Any, ctx: FlyteContext, name: str, value: Any) -> Promise
 
 
 def _reason(error: Exception) -> str:
-    """What is wrong with a value, in flytekit's words as far as they are about the value."""
-    said = _FAILED_ARGUMENT.sub("", " ".join(str(error).split()))
-    no_file = _NO_FILE.search(said)
+    """Flytekit's message, as far as it is about the value."""
+    message = _FAILED_ARGUMENT.sub("", " ".join(str(error).split()))
+    no_file = _NO_FILE.search(message)
     if no_file:
         return f"there is no {no_file[2]} {no_file[1]!r}"
-    return said if len(said) <= _MAX_CHARS else f"{said[:_MAX_CHARS]}..."
-
-
-# Keeping flytekit's local execution of a long recursion within what a file name may hold.
+    return message if len(message) <= _MAX_CHARS else f"{message[:_MAX_CHARS]}..."
 
 
 @contextlib.contextmanager
 def short_working_directory() -> Iterator[None]:
-    """Give the tasks called in here a working directory with a short name, in local execution.
+    """Give the tasks that are called in this context a working directory with a short name, in local execution.
 
-    There each task's directory is named after its caller's and eight characters more, so that a dynamic that calls
-    itself meets the system's limit of 255 characters after some thirty calls.
+    There the name of each task's directory is that of its caller's directory and eight characters, so a recursive
+    dynamic workflow reaches the system's limit of 255 characters after some thirty calls.
     """
     context = FlyteContextManager.current_context()
     state = context.execution_state

@@ -1,6 +1,6 @@
-"""What a sample looks like, as Flyte tasks of their own: a node of any workflow, and `pyflyte run`.
+"""Profiles of samples as Flyte tasks, for workflows and `pyflyte run`.
 
-Not in Flyte's cache: local execution keys a file by its path, whatever is in it by now.
+Not cached by Flyte: local execution keys a file by its path, whatever its content.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.data import context, profile
 from flyteplugins_codegen.flyte.cli import launchable
-from flyteplugins_codegen.flyte.pods import BESIDE
+from flyteplugins_codegen.flyte.pods import POD_DEFAULTS
 from flyteplugins_codegen.flyte.state import sample_paths
 from flyteplugins_codegen.models.data import DataContext, PrivacyMode, SampleProfile
 from flyteplugins_codegen.models.settings import Privacy
@@ -19,7 +19,7 @@ from flyteplugins_codegen.solution.flytekit import readable_errors
 
 
 @launchable
-@task(**BESIDE)
+@task(**POD_DEFAULTS)
 @readable_errors
 def profile_sample(sample: FlyteFile, name: str = "sample", max_sample_rows: int = 100) -> SampleProfile:
     """Profile all of a file: rows, columns, types, nulls, ranges, frequent values, shapes, keys, oddities.
@@ -33,7 +33,7 @@ def profile_sample(sample: FlyteFile, name: str = "sample", max_sample_rows: int
 
 
 @launchable
-@task(**BESIDE)
+@task(**POD_DEFAULTS)
 @readable_errors
 def profile_folder(sample: FlyteDirectory, name: str = "sample", max_sample_rows: int = 100) -> SampleProfile:
     """Profile a folder of parts as the one table that they are.
@@ -47,7 +47,7 @@ def profile_folder(sample: FlyteDirectory, name: str = "sample", max_sample_rows
 
 
 @launchable
-@task(**BESIDE)
+@task(**POD_DEFAULTS)
 @readable_errors
 def extract_data_context(
     samples: dict[str, FlyteFile],

@@ -1,8 +1,8 @@
-"""An evaluation as a Flyte workflow: problems dealt out to the nodes of a map task, their results put together.
+"""An evaluation as a Flyte workflow: a map task judges the samples in parts, then their results are gathered.
 
-A node is kept in Flyte's cache under the content of its samples and problems, the settings and the code that judges. In
-local execution the nodes run one after the other, each with all processors, and keep a journal in our own cache: an
-evaluation that was killed goes on with the samples that are missing.
+Flyte caches a part by the content of its samples and problems, its settings and the code that judges. In local
+execution the parts run one after another, each with all processors, and write a journal to our own cache: an evaluation
+that was killed continues with the missing samples.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from flyteplugins_codegen.evaluation.samples import Samples, load_samples
 from flyteplugins_codegen.evaluation.scores import check_k
 from flyteplugins_codegen.evaluation.sharding import Part, deal, gather, write_parts
 from flyteplugins_codegen.flyte.cli import launchable
-from flyteplugins_codegen.flyte.pods import BESIDE
-from flyteplugins_codegen.flyte.state import Salt, cached_by_code, local_salt
+from flyteplugins_codegen.flyte.pods import POD_DEFAULTS
+from flyteplugins_codegen.flyte.state import JUDGING_CODE, Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import upload
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import SandboxKind
@@ -40,42 +40,17 @@ from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.solution.flytekit import checked, logger, readable_errors, runs_locally
 from flyteplugins_codegen.store import cache_dir, digest
 
-# What an evaluation leaves, and what is said of it to whoever started it.
+_SAMPLES_PER_SHARD = 2_000
+_MAX_SHARDS = 64
+# With a ratio below 1, map_task returns None for a node that failed. With fewer than a million nodes these two demand
+# all of them, and one; flytekit takes 0 for "not given".
+_ALL, _ONE = 1 - 1e-6, 1e-6
 
-
-def write_folder(found: Evaluation, samples: Samples, before: Evaluation | None, save_to: str) -> Path:
-    """Write results.jsonl, results.parquet and report.html, and say where.
-
-    That is as asked; else, on this machine, a lasting place named by what is in it. Raises OSError.
-    """
-    if not runs_locally():
-        folder = Path(flytekit.current_context().working_directory) / "evaluation"
-    elif save_to:
-        folder = Path(save_to).absolute()
-    else:
-        folder = cache_dir() / "evaluations" / digest([asdict(end) for end in found.samples])[:12]
-    found.to_json_lines(folder / "results.jsonl")
-    found.to_parquet(folder / "results.parquet")
-    found.report(folder / "report.html", samples=samples, before=before, title=samples.path.name)
-    return folder
-
-
-def tell_scores(found: Evaluation, folder: Path) -> None:
-    """Say the scores, how samples ended, and where the folder is."""
-    for k, value in found.pass_at_k.items():
-        if math.isnan(value):
-            logger.info("pass@%d: a problem has fewer than %d counted samples", k, k)
-        else:
-            logger.info("pass@%d = %.3f (95 %% interval %.3f to %.3f)", k, value, *found.intervals[k])
-    logger.info("%s", ", ".join(f"{count} {outcome}" for outcome, count in found.counts.items() if count))
-    logger.info("evaluation folder: %s", folder)
-
-
-# What goes between the tasks of an evaluation: settings, parts, results, and where their files lie.
+# --- values between the tasks ---
 
 
 class JudgeSettings(Value):
-    """How samples are judged. `problems` is the digest of the file of problems; `cpu_s`, `memory_mib` are of one."""
+    """How samples are judged. `problems` is the digest of their file; `cpu_s`, `memory_mib` are for one sample."""
 
     problems: str
     judge: Judge = "auto"
@@ -86,21 +61,21 @@ class JudgeSettings(Value):
     salt: Salt = Salt()
 
     def limits(self) -> Limits:
-        """Those of one sample."""
-        given = {"cpu_s": self.cpu_s, "memory_mib": self.memory_mib}
-        changed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        """The sandbox's limits for one sample."""
+        limits = {"cpu_s": self.cpu_s, "memory_mib": self.memory_mib}
+        changed: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
         return replace(DEFAULT_LIMITS, **changed)
 
 
 class JudgedPart(Value):
-    """The results of a part, a line for each sample, and the problems of it that are in doubt."""
+    """The results of a part, one line per sample, and its doubtful problems with the reasons."""
 
     results: FlyteFile
     flaws: dict[str, str] = Field(default_factory=dict)
 
 
 class Split(NamedTuple):
-    """An evaluation in parts, and the files that these need."""
+    """An evaluation split into parts, and the files that they need."""
 
     parts: list[Part]
     files: list[FlyteFile]
@@ -115,24 +90,52 @@ class Evaluated(NamedTuple):
     folder: FlyteDirectory
 
 
+# --- results ---
+
+
+def write_folder(evaluation: Evaluation, samples: Samples, before: Evaluation | None, save_to: str) -> Path:
+    """Write results.jsonl, results.parquet and report.html, and return their folder.
+
+    The folder is `save_to`, else one in our cache that is named by its content; in a pod, one in the task's working
+    directory. Raises OSError.
+    """
+    if not runs_locally():
+        folder = Path(flytekit.current_context().working_directory) / "evaluation"
+    elif save_to:
+        folder = Path(save_to).absolute()
+    else:
+        folder = cache_dir() / "evaluations" / digest([asdict(sample) for sample in evaluation.samples])[:12]
+    evaluation.to_json_lines(folder / "results.jsonl")
+    evaluation.to_parquet(folder / "results.parquet")
+    evaluation.report(folder / "report.html", samples=samples, before=before, title=samples.path.name)
+    return folder
+
+
+def log_scores(evaluation: Evaluation, folder: Path) -> None:
+    """Log the scores, the counts of outcomes, and where the folder is."""
+    for k, value in evaluation.pass_at_k.items():
+        if math.isnan(value):
+            logger.info("pass@%d: a problem has fewer than %d counted samples", k, k)
+        else:
+            logger.info("pass@%d = %.3f (95 %% interval %.3f to %.3f)", k, value, *evaluation.intervals[k])
+    logger.info("%s", ", ".join(f"{count} {outcome}" for outcome, count in evaluation.counts.items() if count))
+    logger.info("evaluation folder: %s", folder)
+
+
 def problem_path(problems: str) -> Path:
-    """A benchmark's file, one's own, or one that is fetched from where a cluster reaches it."""
-    return path_of(FlyteFile(problems)) if "://" in problems else problem_file(problems)
+    """The file of a benchmark by its name, of the user's own by its path or address."""
+    return local_path(FlyteFile(problems)) if "://" in problems else problem_file(problems)
 
 
-def path_of(file: FlyteFile) -> Path:
-    """Where the file lies on this machine, fetched if need be."""
+def local_path(file: FlyteFile) -> Path:
+    """The file's path on this machine, downloaded where needed."""
     return Path(os.fspath(file)).absolute()
 
 
-_SAMPLES_A_SHARD = 2_000
-_MOST_SHARDS = 64
-# With a ratio below 1 the list has None for a node that failed. Of fewer than a million nodes these two ask for all
-# of them, and for one; 0 would be taken for none given.
-_ALL, _NONE = 1 - 1e-6, 1e-6
+# --- tasks and workflow ---
 
 
-@task(**BESIDE)
+@task(**POD_DEFAULTS)
 @readable_errors
 def split_evaluation(  # noqa: PLR0913 - a command line is flat
     *,
@@ -146,12 +149,12 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
     memory_mib: int | None,
     shards: int,
 ) -> Split:
-    """Check problems and samples from end to end, and deal them out. Raises RequestError before anything is judged."""
+    """Check all problems and samples, and split them. Raises RequestError before anything is judged."""
     check_k(k)
     path = problem_path(problems)
-    found = load_samples(path_of(samples), load_problems(path, sandbox=sandbox))
-    dealt = deal(found, shards or _shards_for(len(found)))
-    written = write_parts(found, dealt, cache_dir() / "shards")
+    loaded = load_samples(local_path(samples), load_problems(path, sandbox=sandbox))
+    dealt = deal(loaded, shards or _default_shards(len(loaded)))
+    written = write_parts(loaded, dealt, cache_dir() / "shards")
     settings = checked(
         JudgeSettings,
         problems=digest(path.read_bytes()),
@@ -167,26 +170,17 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
 
 
 @task(
-    cache=cached_by_code(
-        "evaluation",
-        "judging",
-        "packages",
-        "portable",
-        "sandbox",
-        "solution",
-        "source",
-        ignored=("samples", "problems"),
-    ),
-    **BESIDE,
+    cache=cached_by_code("evaluation", *JUDGING_CODE, ignored=("samples", "problems")),
+    **POD_DEFAULTS,
 )
 @readable_errors
 def judge_part(part: Part, samples: FlyteFile, problems: FlyteFile, settings: JudgeSettings) -> JudgedPart:
     """Judge the samples of one part."""
-    chosen = load_problems(path_of(problems), only=part.task_ids, sandbox=settings.sandbox)
+    chosen = load_problems(local_path(problems), only=part.task_ids, sandbox=settings.sandbox)
     key = digest(part, settings)
-    found = judge_samples(
+    judged = judge_samples(
         chosen,
-        load_samples(path_of(samples), chosen),
+        load_samples(local_path(samples), chosen),
         (1,),
         limits=settings.limits(),
         judge=settings.judge,
@@ -194,8 +188,8 @@ def judge_part(part: Part, samples: FlyteFile, problems: FlyteFile, settings: Ju
         packages=settings.packages,
         sandbox=settings.sandbox,
     )
-    results = found.to_json_lines(cache_dir() / "results" / f"{key}.jsonl")
-    return JudgedPart(results=FlyteFile(str(results)), flaws={flaw.task_id: flaw.reason for flaw in found.flaws})
+    results = judged.to_json_lines(cache_dir() / "results" / f"{key}.jsonl")
+    return JudgedPart(results=FlyteFile(str(results)), flaws={flaw.task_id: flaw.reason for flaw in judged.flaws})
 
 
 @dynamic
@@ -209,17 +203,17 @@ def judge_parts(
     concurrency: int,
     min_success_ratio: float,
 ) -> list[JudgedPart | None]:
-    """Judge all parts, `concurrency` at a time (0 for all); None for one that failed, where the ratio allows any."""
+    """Judge all parts, `concurrency` at a time (0 for all); None for a part that failed, where the ratio allows it."""
     if not 0 <= min_success_ratio <= 1:
         raise SettingsError(f"min_success_ratio={min_success_ratio:g}: it is a share of the shards, from 0 to 1")
     judge = functools.partial(judge_part, problems=problems, settings=settings)
-    mapped = map_task(judge, concurrency=concurrency, min_success_ratio=min(min_success_ratio, _ALL) or _NONE)
+    mapped = map_task(judge, concurrency=concurrency, min_success_ratio=min(min_success_ratio, _ALL) or _ONE)
     return mapped(part=parts, samples=samples)
 
 
-@task(enable_deck=True, deck_fields=(), **BESIDE)
+@task(enable_deck=True, deck_fields=(), **POD_DEFAULTS)
 @readable_errors
-def gather_evaluation(  # noqa: PLR0913 - the parts, and what the whole is made of
+def gather_evaluation(  # noqa: PLR0913 - the parts, and what the evaluation was started with
     *,
     parts: list[Part],
     judged: list[JudgedPart | None],
@@ -229,16 +223,17 @@ def gather_evaluation(  # noqa: PLR0913 - the parts, and what the whole is made 
     k: list[int],
     save_to: str,
 ) -> Evaluated:
-    """Put the results together and write the folder and the Deck."""
-    chosen = load_problems(path_of(problems))
-    given = load_samples(path_of(samples), chosen)
-    results = [(part, path_of(each.results) if each else None) for part, each in zip(parts, judged, strict=True)]
-    flaws = {task: reason for each in judged if each for task, reason in each.flaws.items()}
-    found = gather(given, results, k, problems=chosen, flaws=flaws)
-    folder = write_folder(found, given, read_evaluation(path_of(before), k) if before else None, save_to)
-    Deck("Evaluation", render_summary(found))
-    tell_scores(found, folder)
-    return Evaluated({f"pass@{each}": value for each, value in found.pass_at_k.items()}, upload(folder, save_to))
+    """Gather the results, and write the folder and the Deck."""
+    loaded_problems = load_problems(local_path(problems))
+    loaded_samples = load_samples(local_path(samples), loaded_problems)
+    results = [(part, local_path(done.results) if done else None) for part, done in zip(parts, judged, strict=True)]
+    flaws = {task_id: reason for done in judged if done for task_id, reason in done.flaws.items()}
+    evaluation = gather(loaded_samples, results, k, problems=loaded_problems, flaws=flaws)
+    earlier = read_evaluation(local_path(before), k) if before else None
+    folder = write_folder(evaluation, loaded_samples, earlier, save_to)
+    Deck("Evaluation", render_summary(evaluation))
+    log_scores(evaluation, folder)
+    return Evaluated({f"pass@{n}": value for n, value in evaluation.pass_at_k.items()}, upload(folder, save_to))
 
 
 @launchable
@@ -311,5 +306,5 @@ def evaluate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     return Evaluated(pass_at_k, folder)
 
 
-def _shards_for(samples: int) -> int:
-    return 1 if runs_locally() else min(_MOST_SHARDS, math.ceil(samples / _SAMPLES_A_SHARD))
+def _default_shards(samples: int) -> int:
+    return 1 if runs_locally() else min(_MAX_SHARDS, math.ceil(samples / _SAMPLES_PER_SHARD))

@@ -1,7 +1,7 @@
-"""`implement` as a Flyte task: one node of any workflow, and `pyflyte run` on its own.
+"""`implement` as a Flyte task, for workflows and `pyflyte run`.
 
-As the other tasks that talk to a model it asks for the secret that `FLYTE_CODEGEN_SECRET` names, and is kept in Flyte's
-cache: the same definition and configurations are paid for once.
+Like the other tasks that call a model, it requests the secret that `FLYTE_CODEGEN_SECRET` names. Flyte caches it: the
+same definition and configurations are paid for once.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from flyteplugins_codegen.autogen.generate import generate_assertions
 from flyteplugins_codegen.autogen.implement import implement
 from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.flyte.cli import launchable
-from flyteplugins_codegen.flyte.pods import BESIDE, keeping_replies
-from flyteplugins_codegen.flyte.state import cached_by_code
+from flyteplugins_codegen.flyte.pods import POD_DEFAULTS, keeping_replies
+from flyteplugins_codegen.flyte.state import JUDGING_CODE, cached_by_code
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.solution.flytekit import readable_errors
 
 
 class Implemented(NamedTuple):
-    """As `Implementation`: the whole program, its cost in USD where that is known, the configuration it is from."""
+    """As `Implementation`: the whole program, its cost in USD where known, and the index of its configuration."""
 
     code: str
     cost: float | None
@@ -30,9 +30,9 @@ class Implemented(NamedTuple):
 
 @launchable
 @task(
-    cache=cached_by_code("autogen", "judging", "llm", "portable", "sandbox", "solution", "source"),
+    cache=cached_by_code("autogen", "llm", *JUDGING_CODE),
     secret_requests=model_secrets(),
-    **BESIDE,
+    **POD_DEFAULTS,
 )
 @readable_errors
 @keeping_replies
@@ -59,11 +59,11 @@ def implement_task(
                 f"configuration {number} holds api_key, which would be kept with the task's inputs for all to read; "
                 "give the NAME of the variable or secret as api_key_env"
             )
-    made = implement(
+    implementation = implement(
         definition,
         configs,
         assertions or generate_assertions,
         timeout=timeout,
         budget={"max_cost_usd": max_cost_usd} if max_cost_usd is not None else None,
     )
-    return Implemented(*made)
+    return Implemented(*implementation)

@@ -1,6 +1,6 @@
-"""Judging candidates in local execution: in sandboxes that its tasks share, as the stages called directly share them.
+"""Judging candidates: in local execution all tasks share sandboxes, as stages that are called directly do.
 
-On a cluster each task is a pod, which opens its own.
+On a cluster each task is a pod and opens sandboxes of its own.
 """
 
 from __future__ import annotations
@@ -21,58 +21,58 @@ from flyteplugins_codegen.sync import run_blocking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
+class _JudgingOptions:
     sandboxes: RunSandboxes | None = None
     measures_strength: bool = True
 
 
-_OWN: Final = _Place()
-_PLACE: Final[ContextVar[_Place]] = ContextVar("place_of_judging")
+_DEFAULT: Final = _JudgingOptions()
+_OPTIONS: Final[ContextVar[_JudgingOptions]] = ContextVar("judging_options", default=_DEFAULT)
 
 
 @contextmanager
 def shared_sandboxes() -> Iterator[None]:
-    """Have the tasks that are called in here judge in the same sandboxes, in local execution."""
-    if not runs_locally() or _PLACE.get(_OWN).sandboxes is not None:
+    """Let the tasks that are called in this context share sandboxes, in local execution."""
+    if not runs_locally() or _OPTIONS.get().sandboxes is not None:
         yield
         return
-    with closing(RunSandboxes()) as sandboxes, _placed(_Place(sandboxes=sandboxes)):
+    with closing(RunSandboxes()) as sandboxes, _with_options(_JudgingOptions(sandboxes=sandboxes)):
         yield
 
 
 @contextmanager
 def without_strength() -> Iterator[None]:
-    """Have what is judged in here judged only: of several candidates, the tests of one are worth measuring."""
-    with _placed(replace(_PLACE.get(_OWN), measures_strength=False)):
+    """Judge without measuring the tests: of several candidates, only the chosen one's tests are worth measuring."""
+    with _with_options(replace(_OPTIONS.get(), measures_strength=False)):
         yield
 
 
-def preparing_for(run: Run) -> Callable[[], None]:
-    """What begins, when it is called, to make the shared sandboxes ready; nothing where each task has its own."""
-    sandboxes = _PLACE.get(_OWN).sandboxes
+@contextmanager
+def _with_options(options: _JudgingOptions) -> Iterator[None]:
+    token = _OPTIONS.set(options)
+    try:
+        yield
+    finally:
+        _OPTIONS.reset(token)
+
+
+def sandbox_preparation(run: Run) -> Callable[[], None]:
+    """A function that starts to prepare the shared sandboxes; it does nothing where each task has its own."""
+    sandboxes = _OPTIONS.get().sandboxes
     return (lambda: sandboxes.open_ahead(run)) if sandboxes else lambda: None
 
 
 def judge(run: Run, samples: Mapping[str, Path]) -> Run:
-    """The run with the next candidate judged; in shared sandboxes with the strength of its tests measured beside.
+    """The run with the next candidate judged; in shared sandboxes the strength of its tests is measured meanwhile.
 
     Raises SandboxError, IndexUnavailableError.
     """
-    place = _PLACE.get(_OWN)
-    if place.sandboxes is None or not place.measures_strength:
-        return run_tests(run, samples, place.sandboxes)
-    return run_blocking(judge_and_measure(run, samples, place.sandboxes))
+    options = _OPTIONS.get()
+    if options.sandboxes is None or not options.measures_strength:
+        return run_tests(run, samples, options.sandboxes)
+    return run_blocking(judge_and_measure(run, samples, options.sandboxes))
 
 
 def measure(run: Run) -> Run:
-    """The run with the strength of the tests that its base attempt has passed."""
-    return measure_strength(run, _PLACE.get(_OWN).sandboxes)
-
-
-@contextmanager
-def _placed(place: _Place) -> Iterator[None]:
-    token = _PLACE.set(place)
-    try:
-        yield
-    finally:
-        _PLACE.reset(token)
+    """The run with the strength of the tests that its base attempt passed."""
+    return measure_strength(run, _OPTIONS.get().sandboxes)

@@ -1,7 +1,7 @@
-"""The loop as dynamics: every stage a node, each in its own pod.
+"""The loop as dynamic workflows: every stage is a node with its own pod.
 
-A `@dynamic` asks `next_action` and calls itself with what the next stage made of the run: no pod waits while another
-works. All stages are nodes of dynamics, so that each has what the agent's `stage_settings` say of it.
+A `@dynamic` asks `next_action` and calls itself with the next stage's output, so no pod waits while another works.
+Every stage is a node of a dynamic workflow, because only there the agent's `stage_settings` can change it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from flytekit import dynamic
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.flyte import map_tasks, tasks
-from flyteplugins_codegen.flyte import map_tasks as strength
 from flyteplugins_codegen.flyte.cli import launchable, short_working_directory
 from flyteplugins_codegen.flyte.judging import shared_sandboxes
 from flyteplugins_codegen.flyte.pods import with_settings
@@ -37,7 +36,7 @@ from flyteplugins_codegen.stages.strength import parts_of, with_parts
 
 
 class Judged(NamedTuple):
-    """A run at its end, and the files of what was said to models."""
+    """A finished run, and the files of its model calls."""
 
     state: RunState
     conversation: list[FlyteFile]
@@ -48,7 +47,7 @@ class Judged(NamedTuple):
 def take_stages(
     *, state: RunState, samples: dict[str, FlyteFile], save_to: str, allow_failure: bool, register: bool
 ) -> Generated:
-    """All stages of a run whose request is checked."""
+    """All stages of a run whose request was checked."""
     settings = state.run.settings.stage_settings
     with short_working_directory(), shared_sandboxes():
         context = with_settings(settings, "extract_context", tasks.extract_context(state=state, samples=samples))
@@ -82,7 +81,7 @@ def begin(
     tests: TestsDraft,
     conversation: list[FlyteFile],
 ) -> Judged:
-    """Put the two drafts together as the first candidate, or ask for more first, and take the run to its end."""
+    """Combine the two drafts as the first candidate, after drafting more where asked for, and finish the run."""
     count = first_drafts(state.run)
     with short_working_directory():
         if count == 1:
@@ -106,23 +105,23 @@ def begin_with(
     others: list[map_tasks.CandidateDraft],
     conversation: list[FlyteFile],
 ) -> Judged:
-    """Put all first drafts together as the first round, and take the run to its end."""
+    """Combine all first drafts as the first round, and finish the run."""
     drafts = Drafts(solutions=(solution, *(other.draft for other in others)), tests=tests)
     with short_working_directory():
-        said = [*conversation, *map_tasks.conversations(others)]
-        return _take_next_step(state.with_run(with_drafts(state.run, drafts)), samples, said)
+        messages = [*conversation, *map_tasks.conversations(others)]
+        return _take_next_step(state.with_run(with_drafts(state.run, drafts)), samples, messages)
 
 
 @launchable
 @dynamic
 @readable_errors
 def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[FlyteFile]) -> Judged:
-    """Take the run from where it stands to its end.
+    """Take the run from its current state to its end.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
-        conversation: a JSON list of the files of what was said to models
+        conversation: a JSON list of the files with model calls
     """
     with short_working_directory(), shared_sandboxes():
         return _take_next_step(state, samples, conversation)
@@ -136,11 +135,11 @@ def advance_with_fresh(
     drafted: list[map_tasks.CandidateDraft],
     conversation: list[FlyteFile],
 ) -> Judged:
-    """Take the run to its end, with fresh drafts as its next round."""
-    fresh = with_redrafts(state.run, [each.draft for each in drafted])
+    """Finish the run, with redrafts as its next round."""
+    redrafted = with_redrafts(state.run, [candidate.draft for candidate in drafted])
     with short_working_directory():
-        said = [*conversation, *map_tasks.conversations(drafted)]
-        return _take_next_step(state.with_run(fresh.run), samples, said)
+        messages = [*conversation, *map_tasks.conversations(drafted)]
+        return _take_next_step(state.with_run(redrafted.run), samples, messages)
 
 
 @dynamic
@@ -148,8 +147,8 @@ def advance_with_fresh(
 def advance_with_judged(
     state: RunState, samples: dict[str, FlyteFile], judged: list[RunState], conversation: list[FlyteFile]
 ) -> Judged:
-    """Take the run to its end, with what became of each candidate of the round."""
-    run = with_judged(state.run, [each.run for each in judged])
+    """Finish the run, with the judged candidates of the round."""
+    run = with_judged(state.run, [candidate.run for candidate in judged])
     with short_working_directory():
         return _take_next_step(state.with_run(run), samples, conversation)
 
@@ -159,31 +158,31 @@ def advance_with_judged(
 def advance_with_strength(
     state: RunState, samples: dict[str, FlyteFile], found: list[TestStrength], conversation: list[FlyteFile]
 ) -> Judged:
-    """Take the run to its end, with the strength of its tests as the parts of the measuring found it."""
+    """Finish the run, with the strength of its tests as measured in parts."""
     with short_working_directory():
         return _take_next_step(state.with_run(with_parts(state.run, found)), samples, conversation)
 
 
 def _measure_strength(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
-    """The nodes that measure the tests, several of tests that take long, and of all that comes after."""
+    """The nodes that measure the tests, several where the tests take long, and all nodes after them."""
     parts = parts_of(state.run)
     if parts > 1:
-        found = strength.map_parts(state, parts)
-        return advance_with_strength(state=state, samples=samples, found=found, conversation=conversation)
+        measured_parts = map_tasks.map_parts(state, parts)
+        return advance_with_strength(state=state, samples=samples, found=measured_parts, conversation=conversation)
     settings = state.run.settings.stage_settings
-    measured = with_settings(settings, "measure_strength", strength.measure_strength(state=state))
+    measured = with_settings(settings, "measure_strength", map_tasks.measure_strength(state=state))
     return advance(state=measured, samples=samples, conversation=conversation)
 
 
 def _take_next_step(state: RunState, samples: Samples, conversation: Conversation) -> Judged:
-    """The nodes of the next attempt and of all that comes after it; the last state itself where there is none."""
-    run, action = settle_certainties(state.run)  # no pod is needed for what is certain
+    """The nodes of the next attempt and everything after it; the state itself where the run is finished."""
+    run, action = settle_certainties(state.run)  # what is certain needs no pod
     state, settings = state.with_run(run), run.settings.stage_settings
     match action:
         case Finish():
             return Judged(state, conversation)
         case Redraft():
-            drafted = map_tasks.map_fresh(state, samples, action.count)
+            drafted = map_tasks.map_redrafts(state, samples, action.count)
             return advance_with_fresh(state=state, samples=samples, drafted=drafted, conversation=conversation)
         case JudgeSideBySide():
             judged = map_tasks.map_judgements(state, samples)
@@ -191,14 +190,14 @@ def _take_next_step(state: RunState, samples: Samples, conversation: Conversatio
         case MeasureStrength():
             return _measure_strength(state, samples, conversation)
         case StrengthenTests():
-            state, said = with_settings(settings, "strengthen_tests", strength.strengthen_tests(state=state))
-            conversation = [*conversation, said]
+            state, calls = with_settings(settings, "strengthen_tests", map_tasks.strengthen_tests(state=state))
+            conversation = [*conversation, calls]
         case Repair():
-            state, said = with_settings(settings, "repair", tasks.repair(state=state, samples=samples))
-            conversation = [*conversation, said]
+            state, calls = with_settings(settings, "repair", tasks.repair(state=state, samples=samples))
+            conversation = [*conversation, calls]
         case WorkAsAgent():
-            state, said = with_settings(settings, "work_as_agent", tasks.work_as_agent(state=state, samples=samples))
-            conversation = [*conversation, said]
+            state, calls = with_settings(settings, "work_as_agent", tasks.work_as_agent(state=state, samples=samples))
+            conversation = [*conversation, calls]
     built = with_settings(settings, "build_environment", tasks.build_environment(state=state))
     tested = with_settings(settings, "run_tests", tasks.run_tests(state=built, samples=samples))
     return advance(state=tested, samples=samples, conversation=conversation)

@@ -1,6 +1,7 @@
-"""Several candidates at once as map tasks: each is drafted, built and run in pods of its own.
+"""Map tasks: several candidates drafted, built and run at once, and the strength of tests measured in parts.
 
-In local execution, too, each is a task of its own, found in Flyte's cache by a run that was killed and started again.
+Each item is a pod of its own. In local execution each is a task of its own too, which a run that was killed finds in
+Flyte's cache when it is started again.
 """
 
 from __future__ import annotations
@@ -13,24 +14,31 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.flyte import tasks
 from flyteplugins_codegen.flyte.cli import launchable
-from flyteplugins_codegen.flyte.drafts import draft_another, draft_fresh
+from flyteplugins_codegen.flyte.drafts import draft_another, redraft
 from flyteplugins_codegen.flyte.judging import measure, without_strength
-from flyteplugins_codegen.flyte.pods import keeping_replies, own_settings, with_settings
-from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples, cached_by_code, sample_paths, write_calls
-from flyteplugins_codegen.flyte.tasks import Repaired, model_secrets
+from flyteplugins_codegen.flyte.pods import keeping_replies, stage_pod, with_settings
+from flyteplugins_codegen.flyte.state import (
+    JUDGING_CODE,
+    MODEL_CODE,
+    Conversation,
+    RunState,
+    Samples,
+    cached_by_code,
+    sample_paths,
+    write_calls,
+)
+from flyteplugins_codegen.flyte.tasks import Repaired, model_secrets, split_messages
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.run import TestStrength
 from flyteplugins_codegen.solution.flytekit import readable_errors
 from flyteplugins_codegen.stages import strength
-from flyteplugins_codegen.stages import strength as stronger_tests
-from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.candidates.judge import distinct_pending
 from flyteplugins_codegen.stages.draft import SolutionDraft
 from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.sync import run_blocking
 
-_AT_ONCE = 4
-"""Pods of one round at a time."""
+_CONCURRENCY = 4
+"""Pods of one map task at a time."""
 
 
 class CandidateDraft(Value):
@@ -40,16 +48,16 @@ class CandidateDraft(Value):
     conversation: FlyteFile
 
 
-@task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets(), **own_settings("write_solution"))
+@task(cache=cached_by_code(*MODEL_CODE), secret_requests=model_secrets(), **stage_pod("write_solution"))
 @readable_errors
 @keeping_replies
 def write_another(place: int, others: int, state: RunState) -> CandidateDraft:
-    """Ask the model for one of `others` first solutions more, none of which knows of another."""
-    return _kept(draft_another(state, place, others))
+    """Ask the model for one of `others` more first solutions, independent of each other."""
+    return _candidate_draft(draft_another(state, place, others))
 
 
 @launchable
-@task(cache=cached_by_code("llm", "source"), secret_requests=tasks.model_secrets(), **own_settings("draft_anew"))
+@task(cache=cached_by_code(*MODEL_CODE), secret_requests=model_secrets(), **stage_pod("draft_anew"))
 @readable_errors
 @keeping_replies
 def draft_anew(place: int, state: RunState, samples: dict[str, FlyteFile]) -> CandidateDraft:
@@ -57,87 +65,87 @@ def draft_anew(place: int, state: RunState, samples: dict[str, FlyteFile]) -> Ca
 
     Args:
         place: which of the drafts of this round it is, from 0
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
-    return _kept(draft_fresh(state, sample_paths(samples), place))
+    return _candidate_draft(redraft(state, sample_paths(samples), place))
 
 
-def _kept(draft: SolutionDraft) -> CandidateDraft:
-    accounted = draft.model_copy(update={"calls": without_messages(draft.calls)})
-    return CandidateDraft(draft=accounted, conversation=write_calls(draft.calls))
+def _candidate_draft(draft: SolutionDraft) -> CandidateDraft:
+    without_messages, conversation = split_messages(draft)
+    return CandidateDraft(draft=without_messages, conversation=conversation)
 
 
 def map_others(state: RunState, places: Sequence[int]) -> list[CandidateDraft]:
-    """The node that drafts more first solutions, to be called in a dynamic. `state` accounts for all calls so far."""
+    """In a dynamic workflow, the node that drafts more first solutions. `state` has all calls so far."""
     drafting = functools.partial(write_another, state=state, others=len(places))
-    drafted = map_task(drafting, concurrency=_AT_ONCE)(place=list(places))
+    drafted = map_task(drafting, concurrency=_CONCURRENCY)(place=list(places))
     return with_settings(state.run.settings.stage_settings, "write_solution", drafted)
 
 
-def map_fresh(state: RunState, samples: Samples, count: int) -> list[CandidateDraft]:
-    """The node that drafts the solutions of a later round, to be called in a dynamic."""
+def map_redrafts(state: RunState, samples: Samples, count: int) -> list[CandidateDraft]:
+    """In a dynamic workflow, the node that drafts the solutions of a later round."""
     drafting = functools.partial(draft_anew, state=state, samples=samples)
-    drafted = map_task(drafting, concurrency=_AT_ONCE)(place=list(range(count)))
+    drafted = map_task(drafting, concurrency=_CONCURRENCY)(place=list(range(count)))
     return with_settings(state.run.settings.stage_settings, "draft_anew", drafted)
 
 
 def map_judgements(state: RunState, samples: Samples) -> list[RunState]:
-    """The nodes that build and run all candidates that are not judged yet, equal ones once, in a dynamic."""
-    alone = [state.with_run(run) for run in distinct_pending(state.run)]
+    """In a dynamic workflow, the nodes that build and run all candidates not yet judged, equal ones once."""
+    states = [state.with_run(run) for run in distinct_pending(state.run)]
     settings = state.run.settings.stage_settings
-    built = map_task(tasks.build_environment, concurrency=_AT_ONCE)(state=alone)
+    built = map_task(tasks.build_environment, concurrency=_CONCURRENCY)(state=states)
     with_settings(settings, "build_environment", built)
     with without_strength():
-        tested = map_task(functools.partial(tasks.run_tests, samples=samples), concurrency=_AT_ONCE)(state=built)
+        tested = map_task(functools.partial(tasks.run_tests, samples=samples), concurrency=_CONCURRENCY)(state=built)
     return with_settings(settings, "run_tests", tested)
 
 
 def conversations(drafted: Iterable[CandidateDraft]) -> Conversation:
-    """What was said about the drafts, in order."""
-    return [each.conversation for each in drafted]
+    """The files with the messages about the drafts, in order."""
+    return [candidate.conversation for candidate in drafted]
 
 
-# Testing the generated tests, as Flyte tasks.
+# --- strength of the generated tests ---
 
 
 @launchable
 @task(
-    cache=cached_by_code("judging", "packages", "portable", "sandbox", "solution", "source", ignored=()),
-    **own_settings("measure_strength"),
+    cache=cached_by_code(*JUDGING_CODE, ignored=()),
+    **stage_pod("measure_strength"),
 )
 @readable_errors
 def measure_strength(state: RunState) -> RunState:
     """Run the tests that a candidate passed against mutants of it, in this pod's sandbox.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
     """
     return state.with_run(measure(state.run))
 
 
 @task(
-    cache=cached_by_code("judging", "packages", "portable", "sandbox", "solution", "source", ignored=()),
-    **own_settings("measure_strength"),
+    cache=cached_by_code(*JUDGING_CODE, ignored=()),
+    **stage_pod("measure_strength"),
 )
 @readable_errors
 def measure_part(state: RunState, part: int, parts: int) -> TestStrength:
-    """As `measure_strength`, with every `parts`-th mutant from number `part` on: of tests that take long."""
+    """As `measure_strength`, with every `parts`-th mutant from number `part` on: for tests that take long."""
     return strength.measure_part(state.run, part, parts)
 
 
 def map_parts(state: RunState, parts: int) -> list[TestStrength]:
-    """The node that measures in parts, each in a pod of its own, to be called in a dynamic."""
+    """In a dynamic workflow, the node that measures in parts, each in a pod of its own."""
     measuring = functools.partial(measure_part, state=state, parts=parts)
-    found = map_task(measuring, concurrency=_AT_ONCE)(part=list(range(parts)))
-    return with_settings(state.run.settings.stage_settings, "measure_strength", found)
+    measured = map_task(measuring, concurrency=_CONCURRENCY)(part=list(range(parts)))
+    return with_settings(state.run.settings.stage_settings, "measure_strength", measured)
 
 
 @launchable
 @task(
-    cache=cached_by_code("llm", "source", ignored=()),
+    cache=cached_by_code(*MODEL_CODE, ignored=()),
     secret_requests=model_secrets(),
-    **own_settings("strengthen_tests"),
+    **stage_pod("strengthen_tests"),
 )
 @readable_errors
 @keeping_replies
@@ -145,7 +153,7 @@ def strengthen_tests(state: RunState) -> Repaired:
     """Ask the model for tests that tell the candidate from the mutants that survived.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
     """
-    asked = run_blocking(stronger_tests.strengthen_tests(state.run, {}, open_account(state.run)))
-    return Repaired(state.with_run(asked.run), write_calls(asked.calls))
+    strengthened = run_blocking(strength.strengthen_tests(state.run, {}, open_account(state.run)))
+    return Repaired(state.with_run(strengthened.run), write_calls(strengthened.calls))

@@ -1,4 +1,4 @@
-"""What each stage's pod has: by itself, and by the agent's `stage_settings`."""
+"""Resources, retries and time limits of each task's pod, and replies that outlive a pod in Flyte's checkpoints."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ from flyteplugins_codegen.solution.flytekit import logger, runs_locally
 from flyteplugins_codegen.store import ContentStore, watching_writes
 
 NodeT = TypeVar("NodeT")
+P = ParamSpec("P")
+T = TypeVar("T")
 
-# No more than a cluster's own limits are as it is installed, by which a task would not be registered at all.
+# Within the default limits of a Flyte cluster, which refuses to register a task above them.
 _LIGHT, _WORKING = Resources(cpu="500m", mem="512Mi"), Resources(cpu="2", mem="1Gi")
 _ASKING = StageSettings(resources=_LIGHT, retries=2, timeout_s=3600)
 _RUNNING = StageSettings(resources=_WORKING, retries=1, timeout_s=7200)
 
-OWN: Final[Mapping[StageName, StageSettings]] = MappingProxyType(
+STAGE_DEFAULTS: Final[Mapping[StageName, StageSettings]] = MappingProxyType(
     {
         "extract_context": _RUNNING,
         "infer_schemas": StageSettings(resources=_WORKING, retries=2, timeout_s=3600),
@@ -43,26 +45,25 @@ OWN: Final[Mapping[StageName, StageSettings]] = MappingProxyType(
         "finish": StageSettings(resources=_LIGHT, retries=1, timeout_s=900),
     }
 )
-"""Retries are for what another try can help: a server, an index or a sandbox that failed, a node that went away."""
+"""Retries are for failures that may pass: of a server, an index, a sandbox or a node."""
 
-
-BESIDE: Final[Mapping[str, Any]] = MappingProxyType(
+POD_DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
     {"requests": FlyteResources(cpu="2", mem="1Gi"), "limits": FlyteResources(cpu="2", mem="1Gi"), "retries": 1}
 )
-"""What tasks that are no stage of a run are declared with: room for what they run, as long as it takes."""
+"""Arguments of `@task` for tasks that are no stage of a run. Without a timeout."""
 
 
-def own_settings(stage: StageName) -> dict[str, Any]:
-    """What a stage's `@task` is declared with."""
-    settings = OWN[stage]
+def stage_pod(stage: StageName) -> dict[str, Any]:
+    """Arguments of a stage's `@task`."""
+    settings = STAGE_DEFAULTS[stage]
     resources = _flyte_resources(settings.resources or Resources())
     return {"requests": resources, "limits": resources, "retries": settings.retries, "timeout": _timeout(settings)}
 
 
 def with_settings(settings: Mapping[StageName, StageSettings], stage: StageName, node: NodeT) -> NodeT:
-    """A stage's node of a dynamic, with what the agent's settings say of the stage.
+    """A stage's node in a dynamic workflow, with the agent's settings for that stage.
 
-    On this machine every stage runs in this process, and the node is its outputs.
+    In local execution every stage runs in this process, and the node is the stage's outputs.
     """
     if stage in settings and not runs_locally():
         node.with_overrides(**_overrides(settings[stage]))  # type: ignore[attr-defined]  # a promise
@@ -87,16 +88,13 @@ def _timeout(settings: StageSettings) -> dt.timedelta | None:
     return None if settings.timeout_s is None else dt.timedelta(seconds=settings.timeout_s)
 
 
-# Paid replies that outlive the pod that asked: Flyte's checkpoints hand them to the next try of its task.
-
-P = ParamSpec("P")
-T = TypeVar("T")
+# --- replies in checkpoints ---
 
 
 def keeping_replies(function: Callable[P, T]) -> Callable[P, T]:
-    """Let a task that asks a model find what its earlier try was answered, and leave what it is answered for the next.
+    """Decorates a task that asks a model: a retry finds the replies that were paid for by the tries before it.
 
-    A checkpoint that fails costs what it would have saved, and nothing else.
+    A checkpoint that cannot be read or written is ignored.
     """
 
     @functools.wraps(function)
@@ -106,8 +104,8 @@ def keeping_replies(function: Callable[P, T]) -> Callable[P, T]:
         if checkpoint is None:
             return function(*args, **kwargs)
         if checkpoint.prev_exists():
-            _take_over(checkpoint)
-        with watching_writes(functools.partial(_leave, checkpoint)):
+            _restore_replies(checkpoint)
+        with watching_writes(functools.partial(_save_reply, checkpoint)):
             return function(*args, **kwargs)
 
     return call
@@ -120,26 +118,26 @@ def _checkpoint() -> Checkpoint | None:
         return None
 
 
-def _take_over(checkpoint: Checkpoint) -> None:
-    """The earlier try's replies into our store, and into this try's own checkpoint: the next one sees no other."""
+def _restore_replies(checkpoint: Checkpoint) -> None:
+    """Copy the last try's replies into our store and into this try's checkpoint, which alone the next try sees."""
     store = ContentStore()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            left = sorted((checkpoint.restore(folder) or Path(folder)).glob("*.json"))
-        except Exception:  # noqa: BLE001 - of whichever store; most have no folder where nothing was left
+            replies = sorted((checkpoint.restore(folder) or Path(folder)).glob("*.json"))
+        except Exception:  # noqa: BLE001 - depends on the store; most raise when nothing was saved
             logger.debug("the earlier try left no checkpoint", exc_info=True)
             return
-        for reply in left:
-            place = store.path(REPLIES, reply.stem)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(reply, place)
-            _leave(checkpoint, REPLIES, place)
+        for reply in replies:
+            path = store.path(REPLIES, reply.stem)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(reply, path)
+            _save_reply(checkpoint, REPLIES, path)
 
 
-def _leave(checkpoint: Checkpoint, kind: str, path: Path) -> None:
+def _save_reply(checkpoint: Checkpoint, kind: str, path: Path) -> None:
     if kind != REPLIES:
         return
     try:
         checkpoint.save(path)
-    except Exception:  # noqa: BLE001 - of whichever store; the reply itself is here
+    except Exception:  # noqa: BLE001 - depends on the store; the reply itself is in ours
         logger.warning("a reply could not be kept for another try of this task", exc_info=True)

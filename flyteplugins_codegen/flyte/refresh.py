@@ -1,6 +1,6 @@
-"""The tasks of a refresh: what is examined, what a model makes of it, and what is left.
+"""A refresh as a Flyte workflow: examine fresh data, renew the solution where needed, publish the new version.
 
-What is decided is decided by `stages.refresh.decide` alone.
+All decisions are made by `stages.refresh.decide`.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.errors import DataError, NotApprovedError, NotSuccessfulError
 from flyteplugins_codegen.flyte.cli import launchable
-from flyteplugins_codegen.flyte.pods import keeping_replies, own_settings
+from flyteplugins_codegen.flyte.pods import keeping_replies, stage_pod
 from flyteplugins_codegen.flyte.refresh_state import (
     NOW,
     RefreshState,
     at_time,
     earlier_of,
-    leave,
     load_result,
     old_data,
     order_of,
+    publish,
     time_of,
 )
-from flyteplugins_codegen.flyte.state import cached_by_code, local_salt, sample_paths
+from flyteplugins_codegen.flyte.state import JUDGING_CODE, cached_by_code, local_salt, sample_paths
 from flyteplugins_codegen.flyte.tasks import folder_for, model_secrets, upload
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.refresh import (
@@ -62,21 +62,21 @@ from flyteplugins_codegen.sync import run_blocking
 OLD, FRESH = "the data that it was made from", "the fresh data"
 
 
-class Made(Value):
-    """What a model made of a refresh, and how it compares: kept in Flyte's cache, whatever is asked about approval."""
+class ComparedRenewal(Value):
+    """A renewal by a model, and its comparison with the old solution: cached by Flyte, independently of approval."""
 
     renewal: Renewal
     comparison: Comparison | None = None
 
 
 class Renewed(NamedTuple):
-    """What a model made, and the folder of the solution that is proposed."""
+    """The renewal, and the folder of the proposed solution."""
 
-    made: Made
+    made: ComparedRenewal
     proposed: FlyteDirectory
 
 
-@task(enable_deck=True, deck_fields=(), **own_settings("run_tests"))
+@task(enable_deck=True, deck_fields=(), **stage_pod("run_tests"))
 @readable_errors
 def examine_data(  # noqa: PLR0913 - a command line is flat
     *,
@@ -98,9 +98,9 @@ def examine_data(  # noqa: PLR0913 - a command line is flat
     project: str,
     domain: str,
 ) -> RefreshState:
-    """Profile the data, compare, validate, run the solution and its tests. No model is asked."""
-    given = {"model": model, "api_key": api_key, "api_base": api_base, "budget": budget}
-    changes = {name: value for name, value in {**given, "max_iterations": max_iterations}.items() if value}
+    """Profile the data, compare, validate, run the solution and its tests. No model is called."""
+    settings = {"model": model, "api_key": api_key, "api_base": api_base, "budget": budget}
+    changes = {name: value for name, value in {**settings, "max_iterations": max_iterations}.items() if value}
     order = order_of(
         solution,
         project,
@@ -123,82 +123,81 @@ def examine_data(  # noqa: PLR0913 - a command line is flat
     digests = [sample.model_dump() for sample in fresh_request(earlier, paths).samples]
     key = digest(earlier, digests, rules.drift, rules.tolerated)
     state = RefreshState(order=order, refresh=refresh, name=result.settings.name, time=time)
-    return _shown(state.model_copy(update={"key": digest(key, local_salt(key))}))
+    return _show_in_deck(state.model_copy(update={"key": digest(key, local_salt(key))}))
 
 
-# In Flyte's cache by `key`, for a pod keeps no replies: the same data are never paid for twice.
+# Cached by `key`, because replies do not outlive a pod: the same data are paid for once.
 @task(
     enable_deck=True,
     deck_fields=(),
-    cache=cached_by_code(
-        "data", "judging", "llm", "packages", "portable", "sandbox", "solution", "source", ignored=("state", "data")
-    ),
+    cache=cached_by_code("data", "llm", *JUDGING_CODE, ignored=("state", "data")),
     secret_requests=model_secrets(),
-    **own_settings("work_as_agent"),
+    **stage_pod("work_as_agent"),
 )
 @readable_errors
 @keeping_replies
 def renew_solution(state: RefreshState, data: dict[str, FlyteFile], key: str) -> Renewed:
-    """Repair or regenerate by the loop that made the solution, then run old and new side by side."""
+    """Repair or regenerate with the loop that generated the solution, then run both on the same data."""
     logger.debug("renewing %s", key)
     result, step = load_result(state.order), next_step(state.refresh)
     assert isinstance(step, RepairEarlier | Regenerate)  # noqa: S101 - take_steps has looked
     logger.info("%s: %s", "repairing" if isinstance(step, RepairEarlier) else "regenerating", step.reason)
     earlier, fresh = earlier_of(result), at_time(data, state.time)
     driven = run_blocking(renew(earlier, state.refresh, step, sample_paths(fresh)))
-    made = CodeGenEvalResult.from_run(driven, fresh)
-    renewal = renewal_of(earlier, driven, made.solution.code)
-    comparison = _compared(result, made, fresh) if renewal.is_success else None
-    _shown(state.changed(renewal=renewal, comparison=comparison))
-    folder = made.save(folder_for(made, ""))
+    renewed = CodeGenEvalResult.from_run(driven, fresh)
+    renewal = renewal_of(earlier, driven, renewed.solution.code)
+    comparison = _compare(result, renewed, fresh) if renewal.is_success else None
+    _show_in_deck(state.changed(renewal=renewal, comparison=comparison))
+    folder = renewed.save(folder_for(renewed, ""))
     Deck("Report", as_frame((folder / "report.html").read_text()))
-    return Renewed(Made(renewal=renewal, comparison=comparison), upload(folder, ""))
+    return Renewed(ComparedRenewal(renewal=renewal, comparison=comparison), upload(folder, ""))
 
 
-@task(**own_settings("finish"))
+@task(**stage_pod("finish"))
 @readable_errors
 def describe_change(state: RefreshState, proposed: FlyteDirectory) -> str:
-    """What a human is asked to approve, as the gate shows it."""
+    """The text that the approval gate shows."""
     step = next_step(state.refresh)
     assert isinstance(step, AskForApproval)  # noqa: S101 - settle has looked
     where = proposed.remote_source or proposed.path
     return f"a new version of {state.name!r}, because {step.reason}. Its code, tests and report: {where}"
 
 
-@task(enable_deck=True, deck_fields=(), **own_settings("finish"))
+@task(enable_deck=True, deck_fields=(), **stage_pod("finish"))
 @readable_errors
 def replace_solution(state: RefreshState, proposed: FlyteDirectory, approved: str) -> RefreshOutcome:
-    """Register the new version and move the launch plan, or save it; `approved` is what a human agreed to."""
+    """Publish the new version; `approved` is the text that a human approved."""
     if isinstance(next_step(state.refresh), AskForApproval):
         logger.info("approved: %s", approved)
         state = state.changed(is_approved=True)
-    state = _shown(state)
-    left = leave(CodeGenEvalResult.load(str(Path(proposed))), state.order)
-    return _outcome(state, "replaced", left.solution, left.launch_plan)
+    state = _show_in_deck(state)
+    published = publish(CodeGenEvalResult.load(str(Path(proposed))), state.order)
+    return _outcome(state, "replaced", published.solution, published.launch_plan)
 
 
-@task(enable_deck=True, deck_fields=(), **own_settings("finish"))
+@task(enable_deck=True, deck_fields=(), **stage_pod("finish"))
 @readable_errors
 def conclude(state: RefreshState) -> RefreshOutcome:
-    """Leave the solution as it is.
+    """Keep the solution.
 
-    Raises DataError for data that break the user's own schemas or constraints, NotSuccessfulError where the solution
-    does not do on these data and no better one was found.
+    Raises DataError for data that break the user's own schemas or constraints, NotSuccessfulError when the solution
+    fails on these data and no better one was found.
     """
-    step = next_step(_shown(state).refresh)
-    told = "it stays as it is"
+    step = next_step(_show_in_deck(state).refresh)
     if isinstance(step, Refuse):
         raise DataError(
-            f"refresh of {state.name!r}: {told}, for the data break what you said must hold: {step.reason}. Mend the "
-            "data; or change the schema or constraint, which takes generating anew"
+            f"refresh of {state.name!r}: it stays as it is, for the data break what you said must hold: {step.reason}. "
+            "Mend the data; or change the schema or constraint, which takes generating anew"
         )
     if isinstance(step, Keep) and not step.fits:
-        raise NotSuccessfulError(f"refresh of {state.name!r}: it does not do on these data, and {told}: {step.reason}")
+        raise NotSuccessfulError(
+            f"refresh of {state.name!r}: it does not do on these data, and it stays as it is: {step.reason}"
+        )
     return _outcome(state, "kept", state.order.solution)
 
 
-def _compared(old: CodeGenEvalResult, new: CodeGenEvalResult, fresh: dict[str, FlyteFile]) -> Comparison:
-    """The outputs of both, on all data that are at hand."""
+def _compare(old: CodeGenEvalResult, new: CodeGenEvalResult, fresh: dict[str, FlyteFile]) -> Comparison:
+    """Compare the outputs of both solutions on all available data."""
     settings = old.settings
     options = ExecutionOptions(
         sandbox=settings.sandbox,
@@ -209,15 +208,15 @@ def _compared(old: CodeGenEvalResult, new: CodeGenEvalResult, fresh: dict[str, F
     before = old_data(old)
     both = {OLD: before, FRESH: sample_paths(fresh)} if before else {FRESH: sample_paths(fresh)}
     bundles = old.bundle("old solution"), new.bundle("new solution")
-    compared = compare_solutions(*bundles, both, runner(options, settings.cache))
+    comparison = compare_solutions(*bundles, both, runner(options, settings.cache))
     if before is not None:
-        return compared
-    gone = f"{OLD} are not at hand, so that nothing was run on them"
-    return compared.model_copy(update={"notes": (gone, *compared.notes)})
+        return comparison
+    note = f"{OLD} are not at hand, so that nothing was run on them"
+    return comparison.model_copy(update={"notes": (note, *comparison.notes)})
 
 
-def _shown(state: RefreshState) -> RefreshState:
-    """The state, written to the Deck as it is."""
+def _show_in_deck(state: RefreshState) -> RefreshState:
+    """Write the state to the Deck, and return it unchanged."""
     Deck("Refresh", as_frame(render_refresh(state.name, state.refresh)))
     return state
 
@@ -239,13 +238,13 @@ def _outcome(state: RefreshState, decision: str, solution: str, launch_plan: str
     return outcome
 
 
-# A solution held against fresh data, as a Flyte workflow for schedules: renewed only where it must be.
+# --- workflow ---
 
 
 @dynamic
 @readable_errors
 def take_steps(state: RefreshState, data: dict[str, FlyteFile]) -> RefreshOutcome:
-    """The nodes of what comes after the examination."""
+    """The nodes after the examination."""
     if not isinstance(next_step(state.refresh), RepairEarlier | Regenerate):
         return conclude(state=state)
     made, proposed = renew_solution(state=state, data=data, key=state.key)
@@ -254,16 +253,16 @@ def take_steps(state: RefreshState, data: dict[str, FlyteFile]) -> RefreshOutcom
 
 @dynamic
 @readable_errors
-def settle(state: RefreshState, made: Made, proposed: FlyteDirectory) -> RefreshOutcome:
-    """Ask a human where that is to be, and let the new solution take the place of the old one."""
+def settle(state: RefreshState, made: ComparedRenewal, proposed: FlyteDirectory) -> RefreshOutcome:
+    """Ask for approval where the rules say so, and replace the old solution with the new one."""
     state = state.changed(renewal=made.renewal, comparison=made.comparison)
     step = next_step(state.refresh)
     if isinstance(step, Keep):
         return conclude(state=state)
     approved = "nobody was to be asked"
     if isinstance(step, AskForApproval):
-        described = describe_change(state=state, proposed=proposed)
-        approved = _approved(described, state, proposed)
+        description = describe_change(state=state, proposed=proposed)
+        approved = _ask_for_approval(description, state, proposed)
     return replace_solution(state=state, proposed=proposed, approved=approved)
 
 
@@ -319,33 +318,14 @@ def refresh(  # noqa: PLR0913 - a command line is flat
         project: where a registered solution is looked for, by default that of the execution
         domain: where a registered solution is looked for, by default that of the execution
     """
-    state = examine_data(
-        solution=solution,
-        data=data,
-        kickoff=kickoff,
-        drift=drift,
-        tolerated=tolerated,
-        allowed_difference=allowed_difference,
-        approval=approval,
-        approval_timeout_h=approval_timeout_h,
-        model=model,
-        api_key=api_key,
-        api_base=api_base,
-        budget=budget,
-        max_iterations=max_iterations,
-        save_to=save_to,
-        launch_plan=launch_plan,
-        project=project,
-        domain=domain,
-    )
-    return take_steps(state=state, data=data)
+    return take_steps(state=examine_data(**dict(locals())), data=data)
 
 
-def _approved(described: str, state: RefreshState, proposed: FlyteDirectory) -> str:
-    """A gate on a cluster; here a question at the terminal."""
+def _ask_for_approval(description: str, state: RefreshState, proposed: FlyteDirectory) -> str:
+    """Wait at a gate on a cluster, ask at the terminal in local execution. Raises NotApprovedError."""
     try:
         timeout = dt.timedelta(hours=state.order.approval_timeout_h)
-        return approve(described, "approve-refresh", timeout)
+        return approve(description, "approve-refresh", timeout)
     except (FlyteDisapprovalException, click.Abort) as error:
         refused = isinstance(error, FlyteDisapprovalException)
         why = "was not approved" if refused else "waits for approval, and nobody is here to be asked"

@@ -1,4 +1,4 @@
-"""What travels between the tasks of a refresh, and the solution that it is about."""
+"""What travels between the tasks of a refresh, how its solution is loaded, and where a new version is published."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from flyteplugins_codegen.registered import find_solutions, load_solution
 from flyteplugins_codegen.result import CodeGenEvalResult
 from flyteplugins_codegen.solution.flytekit import checked
 from flyteplugins_codegen.solution.registration.launch_plans import LaunchPlanSettings, active_plan, move_plan
-from flyteplugins_codegen.solution.registration.record import open_remote, place_of
+from flyteplugins_codegen.solution.registration.record import choose_project_domain, open_remote
 from flyteplugins_codegen.store import digest
 
 _TEMPLATE = re.compile(r"\{kickoff(?::([^{}]*))?\}")
 NOW = dt.datetime.fromtimestamp(0, dt.timezone.utc)
-"""As a kickoff time: that of the call. A schedule needs an input that is a time and nothing else."""
+"""The default of `kickoff`: the time of the call. A schedule sets an input of type datetime, which cannot be None."""
 
 
 class RefreshOrder(Value):
-    """What was asked for. `solution` is an id, or the address of a folder; `changes` are settings of asking a model."""
+    """The arguments of a refresh. `solution` is an id or a folder's address; `changes` are settings of the model."""
 
     solution: str
     is_registered: bool
@@ -49,9 +49,10 @@ class RefreshOrder(Value):
 
 
 class RefreshState(Value):
-    """A refresh between two tasks. `key` tells by content what a model would be asked to do.
+    """A refresh between two tasks.
 
-    `time` is what the addresses of the data speak of: the same for all tasks, whenever they run.
+    `key` is the digest of what a model would be asked. `time` fills the templates in the addresses of the data: the
+    same for all tasks, whenever they run.
     """
 
     order: RefreshOrder
@@ -66,7 +67,7 @@ class RefreshState(Value):
 
 
 def order_of(solution: str, project: str, domain: str, **others: Any) -> RefreshOrder:
-    """The order, with an id that is whole: a name alone means the newest version now, and not another one later.
+    """The order, with the complete id of its solution: a name alone means the version that is newest now.
 
     Raises RequestError, RemoteError.
     """
@@ -76,36 +77,34 @@ def order_of(solution: str, project: str, domain: str, **others: Any) -> Refresh
     if "/" in solution or solution.startswith("."):
         raise RequestError(f"solution: there is no folder {solution!r}; pass one that save() wrote, or a registered id")
     if ":" in solution or "@" in solution:
-        whole = solution
-        if "@" in solution:
-            whole = _whole_id(solution, project, domain)
-        return RefreshOrder(solution=whole, is_registered=True, **others)
-    found = find_solutions(project=project or None, domain=domain or None, name=solution, limit=1)
-    if not found:
+        full_id = _full_id(solution, project, domain) if "@" in solution else solution
+        return RefreshOrder(solution=full_id, is_registered=True, **others)
+    newest = find_solutions(project=project or None, domain=domain or None, name=solution, limit=1)
+    if not newest:
         raise RequestError(
             f"solution: {solution!r} is neither a folder here nor the name of a registered solution; "
             "find_solutions() lists those"
         )
-    return RefreshOrder(solution=found[0].id, is_registered=True, **others)
+    return RefreshOrder(solution=newest[0].id, is_registered=True, **others)
 
 
 def load_result(order: RefreshOrder) -> CodeGenEvalResult:
-    """The solution as it stands, with the settings that were asked for.
+    """The current solution, with the settings of the order.
 
-    Whoever registered a solution has no say in where a key of ours is sent, nor in what is written here: address, key
-    and recording of a registered solution are those of the order only.
+    Someone else may have registered the solution: they must not choose where our key is sent or which file is written.
+    So `api_key`, `api_base` and `record` of a registered solution come from the order only.
 
     Raises RequestError, RemoteError, SettingsError; NotSuccessfulError for the result of a run that failed.
     """
-    result = load_solution(order.solution) if order.is_registered else _saved(order.solution)
-    foreign: dict[str, Any] = {"api_key": None, "api_base": None, "record": None} if order.is_registered else {}
-    settings = checked(Settings, **{**dict(result.settings), **foreign, **order.changes})
-    result.bundle()  # raises for what cannot run
+    result = load_solution(order.solution) if order.is_registered else _load_saved(order.solution)
+    untrusted: dict[str, Any] = {"api_key": None, "api_base": None, "record": None} if order.is_registered else {}
+    settings = checked(Settings, **{**dict(result.settings), **untrusted, **order.changes})
+    result.bundle()  # raises for a result without a solution
     return result.model_copy(update={"settings": settings})
 
 
 def earlier_of(result: CodeGenEvalResult) -> Earlier:
-    """What a refresh needs of a result. Raises NotSuccessfulError for one that cannot run."""
+    """The parts of a result that a refresh needs. Raises NotSuccessfulError for one without an environment."""
     if result.environment is None:
         raise NotSuccessfulError(f"{result.settings.name!r} has no environment; generate it once more")
     plan = result.plan or CodePlan(description=result.prompt, approach="")
@@ -121,45 +120,46 @@ def earlier_of(result: CodeGenEvalResult) -> Earlier:
 
 
 def version_of(result: CodeGenEvalResult) -> str:
-    """A version for the control plane: by what the solution is, and what it was last made for.
+    """A version for the control plane: the digest of the solution and of the profiles that it was last judged with.
 
-    Code that was found right for data that drifted is a version of its own, with other statistics to compare with.
+    The same code for drifted data is another version, because the next refresh compares with other statistics.
     """
-    return digest(result.bundle(), {name: each.model_dump(mode="json") for name, each in result.profiles.items()})[:32]
+    profiles = {name: profile.model_dump(mode="json") for name, profile in result.profiles.items()}
+    return digest(result.bundle(), profiles)[:32]
 
 
 def time_of(kickoff: dt.datetime) -> dt.datetime:
-    """The time itself where `NOW` stands for it."""
+    """The kickoff time, with the current time for `NOW`."""
     return dt.datetime.now(dt.timezone.utc) if kickoff == NOW else kickoff
 
 
 def at_time(data: Mapping[str, FlyteFile], time: dt.datetime) -> dict[str, FlyteFile]:
-    """The data with the time put into their addresses, where `{kickoff}` or `{kickoff:%Y-%m-%d}` stands in them.
+    """The data with the time in place of `{kickoff}` or `{kickoff:%Y-%m-%d}` in their addresses.
 
     Raises RequestError for a format that `strftime` does not know.
     """
-    return {name: _addressed(file, time) for name, file in data.items()}
+    return {name: _fill_template(file, time) for name, file in data.items()}
 
 
-def _addressed(file: FlyteFile, time: dt.datetime) -> FlyteFile:
+def _fill_template(file: FlyteFile, time: dt.datetime) -> FlyteFile:
     address = str(file.remote_source or file.path)
     if not _TEMPLATE.search(address):
         return file
     try:
         return FlyteFile(
-            _TEMPLATE.sub(lambda found: time.strftime(found[1]) if found[1] else time.isoformat(), address)
+            _TEMPLATE.sub(lambda match: time.strftime(match[1]) if match[1] else time.isoformat(), address)
         )
     except ValueError as error:
         raise RequestError(f"data: {address!r}: {error}; write a time as {{kickoff:%Y-%m-%d}}") from error
 
 
 def old_data(result: CodeGenEvalResult) -> dict[str, Path] | None:
-    """The samples that the solution was made from, where they are still at hand."""
+    """The samples that the solution was generated from; None where one of them is gone."""
     paths: dict[str, Path] = {}
     for name, file in result.original_samples.items():
         try:
             path = Path(os.fspath(file))
-        except Exception:  # noqa: BLE001 - whatever a store raises: the file cannot be had, and is not needed
+        except Exception:  # noqa: BLE001 - depends on the store; the file is gone, and not required
             return None
         if not path.is_file():
             return None
@@ -169,7 +169,7 @@ def old_data(result: CodeGenEvalResult) -> dict[str, Path] | None:
 
 @contextlib.contextmanager
 def fetched(address: str) -> Iterator[Path]:
-    """A folder of an object store on this machine, while it is needed. Raises RequestError where it is not there."""
+    """Context with a temporary copy of an object store's folder. Raises RequestError where it does not exist."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             FlyteContextManager.current_context().file_access.get_data(address, folder, is_multipart=True)
@@ -178,54 +178,54 @@ def fetched(address: str) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _saved(address: str) -> CodeGenEvalResult:
+def _load_saved(address: str) -> CodeGenEvalResult:
     if "://" not in address:
         return CodeGenEvalResult.load(address)
     with fetched(address) as folder:
         return CodeGenEvalResult.load(folder)
 
 
-def _whole_id(solution: str, project: str, domain: str) -> str:
+def _full_id(solution: str, project: str, domain: str) -> str:
     name, _, version = solution.partition("@")
-    found = find_solutions(project=project or None, domain=domain or None, name=name)
-    whole = next((each.id for each in found if each.version == version), None)
-    if whole is None:
+    versions = find_solutions(project=project or None, domain=domain or None, name=name)
+    full_id = next((registered.id for registered in versions if registered.version == version), None)
+    if full_id is None:
         raise RequestError(
             f"solution: no version {version!r} of {name!r} is registered; find_solutions() lists what is"
         )
-    return whole
+    return full_id
 
 
-# Where a renewed solution goes: into the control plane that the old one is in, or into its folder.
+# --- publishing a new version ---
 
 
-class Left(Value):
-    """Where the solution is now, and the launch plan that starts it, if one was moved."""
+class Published(Value):
+    """Where the new version is, and the launch plan that was moved to it, if any."""
 
     solution: str
     launch_plan: str | None = None
 
 
-def leave(result: CodeGenEvalResult, order: RefreshOrder) -> Left:
-    """Register the new version and move the launch plan, or put it in the folder of the old one, which stays beside.
+def publish(result: CodeGenEvalResult, order: RefreshOrder) -> Published:
+    """Register the new version and move the launch plan; or replace the saved one, and keep its old folder.
 
     Raises RemoteError, RequestError, OSError.
     """
     if order.is_registered:
         return _register(result, order)
-    return Left(solution=_save(result, order))
+    return Published(solution=_save(result, order))
 
 
-def _register(result: CodeGenEvalResult, order: RefreshOrder) -> Left:
+def _register(result: CodeGenEvalResult, order: RefreshOrder) -> Published:
     project, domain, name, _ = order.solution.split(":")
     remote = open_remote(None)
-    place = place_of(remote, project, domain)
-    plan = active_plan(remote, place, order.launch_plan or name)
+    target = choose_project_domain(remote, project, domain)
+    plan = active_plan(remote, target, order.launch_plan or name)
     if plan is None and order.launch_plan:
         raise RequestError(
             f"launch plan {order.launch_plan!r} is not active in {project}/{domain}; nothing was changed"
         )
-    # An inactive plan, because the workflow that a plan starts is registered with one.
+    # A launch plan starts a workflow, which is registered together with a plan: an inactive one.
     settings = LaunchPlanSettings(is_active=False) if plan is not None else None
     registered = result.register(remote, project, domain, version_of(result), settings)
     if registered.built is not None:
@@ -233,32 +233,32 @@ def _register(result: CodeGenEvalResult, order: RefreshOrder) -> Left:
     if order.save_to:
         _save(result, order)
     if plan is None:
-        return Left(solution=registered.id)
+        return Published(solution=registered.id)
     workflow = Identifier(ResourceType.WORKFLOW, project, domain, registered.name, registered.version)
-    return Left(solution=registered.id, launch_plan=move_plan(remote, plan, workflow))
+    return Published(solution=registered.id, launch_plan=move_plan(remote, plan, workflow))
 
 
 def _save(result: CodeGenEvalResult, order: RefreshOrder) -> str:
     address = order.save_to or order.solution
     if "://" in address:
-        _save_there(result, address.rstrip("/"), replaces=not order.save_to)
+        _upload(result, address.rstrip("/"), keeps_earlier=not order.save_to)
         return address
-    return str(_save_here(result, Path(address).absolute()))
+    return str(_save_locally(result, Path(address).absolute()))
 
 
-def _save_there(result: CodeGenEvalResult, address: str, *, replaces: bool) -> None:
-    """Into an object store, which renames nothing: the old one is copied beside before the new one is written."""
+def _upload(result: CodeGenEvalResult, address: str, *, keeps_earlier: bool) -> None:
+    """Save to an object store. It cannot rename, so the old folder is copied before the new one is written."""
     access = FlyteContextManager.current_context().file_access
     with tempfile.TemporaryDirectory() as folder:
-        if replaces:
+        if keeps_earlier:
             with fetched(address) as earlier:
                 content = digest((earlier / "result.json").read_bytes())[:12]
                 access.put_data(str(earlier), f"{address}-{content}", is_multipart=True)
         access.put_data(str(result.save(Path(folder) / "solution")), address, is_multipart=True)
 
 
-def _save_here(result: CodeGenEvalResult, folder: Path) -> Path:
-    """Written aside, then renamed; what was there stays beside it, under its digest."""
+def _save_locally(result: CodeGenEvalResult, folder: Path) -> Path:
+    """Save under a temporary name, then rename; the old folder stays beside it, with its digest in its name."""
     aside = folder.with_name(f".{folder.name}-{uuid.uuid4().hex[:8]}")
     try:
         result.save(aside)

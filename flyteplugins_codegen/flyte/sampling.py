@@ -1,8 +1,8 @@
 """Sampling a model and scoring it, as a Flyte workflow.
 
-Problems are asked for in chunks, each a node that Flyte keeps by what is asked: started again, only the chunks that are
-missing are asked for, and within one, on this machine, only the replies that are missing. With a budget the chunks run
-one after the other, each told what those before it have spent; without one they run side by side.
+Problems are sampled in chunks, each a task that Flyte caches by what is asked. Started again, the workflow asks only
+for the missing chunks, and in local execution only for the missing replies of a chunk. With a budget the chunks run one
+after another, and each knows what those before it spent; without one they run at the same time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from flyteplugins_codegen.evaluation.run import check_problems
 from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, write_samples
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.evaluation import Evaluated, evaluate, problem_path
-from flyteplugins_codegen.flyte.pods import BESIDE, keeping_replies
+from flyteplugins_codegen.flyte.pods import POD_DEFAULTS, keeping_replies
 from flyteplugins_codegen.flyte.state import Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.llm.budget import BudgetAccount
@@ -35,14 +35,14 @@ from flyteplugins_codegen.sync import run_blocking
 
 
 class Chunk(Value):
-    """Some problems, told apart by the digest of their texts."""
+    """Some problems by id, and the digest of their texts."""
 
     task_ids: tuple[str, ...]
     content: str
 
 
 class Sampling(Value):
-    """Who is asked, how often, and how many calls are made at a time."""
+    """The model, how many samples of each problem, and how many calls at a time."""
 
     model: str
     api_key: str
@@ -54,13 +54,13 @@ class Sampling(Value):
 
     @property
     def config(self) -> ModelConfig:
-        """The same as the toolkit takes it. Raises SettingsError."""
+        """The model's configuration for `autogen`. Raises SettingsError."""
         fields = {"model_params": self.model_params, "api_key_env": self.api_key or None}
         return read_config({"model": self.model, "api_base": self.api_base or None, **fields})
 
 
 class SamplingPlan(NamedTuple):
-    """What is asked for, in chunks."""
+    """What to ask for, in chunks."""
 
     chunks: list[Chunk]
     problems: FlyteFile
@@ -69,13 +69,13 @@ class SamplingPlan(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """The samples of a chunk, and what they cost."""
+    """The samples of a chunk, and what its calls spent."""
 
     samples: FlyteFile
     spent: Spending
 
 
-@task(**BESIDE)
+@task(**POD_DEFAULTS)
 @readable_errors
 def plan_sampling(  # noqa: PLR0913 - a command line is flat
     *,
@@ -91,25 +91,26 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
     max_tokens: int | None,
     max_cost_usd: float | None,
 ) -> SamplingPlan:
-    """Check what is asked for. Raises RequestError, SettingsError before anything is paid for."""
+    """Check the arguments and split the problems. Raises RequestError, SettingsError before anything is paid for."""
     if not 1 <= n <= MOST_TRIES or chunk_size < 1:
-        told = f"n={n}, chunk_size={chunk_size}"
-        raise RequestError(f"{told}: n is from 1 to {MOST_TRIES}, and a chunk has one problem or more")
+        raise RequestError(
+            f"n={n}, chunk_size={chunk_size}: n is from 1 to {MOST_TRIES}, and a chunk has one problem or more"
+        )
     path = problem_path(problems)
-    found = load_problems(path)
-    check_problems(found)
-    parts = [found[start : start + chunk_size] for start in range(0, len(found), chunk_size)]
+    loaded = load_problems(path)
+    check_problems(loaded)
+    parts = [loaded[start : start + chunk_size] for start in range(0, len(loaded), chunk_size)]
     chunks = [
         Chunk(
-            task_ids=tuple(each.task_id for each in part),
-            content=digest([[each.prompt, each.entry_point, each.language] for each in part]),
+            task_ids=tuple(problem.task_id for problem in part),
+            content=digest([[problem.prompt, problem.entry_point, problem.language] for problem in part]),
         )
         for part in parts
     ]
     sampling = Sampling(
         model=model, api_key=api_key, api_base=api_base, model_params=model_params or {}, n=n, at_once=at_once
     )
-    _ = sampling.config  # what cannot be asked is told here
+    _ = sampling.config  # raises for a configuration that is not possible
     sampling = sampling.model_copy(update={"salt": local_salt("samples", sampling, chunks)})
     budget = checked(Budget, max_calls=max_calls, max_tokens=max_tokens, max_cost_usd=max_cost_usd)
     return SamplingPlan(chunks, FlyteFile(str(path)), sampling, budget)
@@ -118,16 +119,16 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
 @task(
     cache=cached_by_code("autogen", "evaluation", "llm", ignored=("problems", "budget", "before")),
     secret_requests=model_secrets(),
-    **BESIDE,
+    **POD_DEFAULTS,
 )
 @readable_errors
 @keeping_replies
 def sample_chunk(
     chunk: Chunk, problems: FlyteFile, sampling: Sampling, budget: Budget, before: list[Spending]
 ) -> Sampled:
-    """Ask for every sample of the chunk. Raises BudgetSpentError where the budget does not last: raise it and go on."""
+    """Ask for every sample of the chunk. Raises BudgetSpentError; a larger budget continues from there."""
     chosen = load_problems(Path(os.fspath(problems)), only=chunk.task_ids)
-    account = BudgetAccount(_left(budget, sum(before, Spending())))
+    account = BudgetAccount(_remaining(budget, sum(before, Spending())))
     asking = sample_model(chosen, sampling.config, tries=range(sampling.n), account=account, at_once=sampling.at_once)
     samples = run_blocking(asking)
     path = write_samples(samples, cache_dir() / "samples" / f"{digest(chunk, sampling)}.jsonl")
@@ -137,7 +138,7 @@ def sample_chunk(
 @dynamic
 @readable_errors
 def sample_chunks(chunks: list[Chunk], problems: FlyteFile, sampling: Sampling, budget: Budget) -> list[FlyteFile]:
-    """All chunks: in turn where a budget bounds them together, else at once."""
+    """All chunks: one after another where a budget limits them together, else at the same time."""
     is_bounded = budget != Budget()
     samples: list[FlyteFile] = []
     spent: list[Spending] = []
@@ -150,10 +151,10 @@ def sample_chunks(chunks: list[Chunk], problems: FlyteFile, sampling: Sampling, 
     return samples
 
 
-@task(**BESIDE)
+@task(**POD_DEFAULTS)
 @readable_errors
 def join_samples(samples: list[FlyteFile]) -> FlyteFile:
-    """One file of all samples, in the order of their chunks."""
+    """One file with all samples, in the order of their chunks."""
     text = b"".join(Path(os.fspath(file)).read_bytes() for file in samples)
     path = cache_dir() / "samples" / f"{digest(text)}.jsonl"
     write_file(path, text, mode=0o600)
@@ -236,8 +237,8 @@ def generate_and_evaluate(  # noqa: PLR0913 - a command line is flat: one option
     return Evaluated(pass_at_k, folder)
 
 
-def _left(budget: Budget, spent: Spending) -> Budget:
-    """The budget less what was spent; with a price unknown, a bound on the cost stays, and is told by the account."""
-    gone = {"max_calls": spent.calls, "max_tokens": spent.tokens, "max_cost_usd": spent.cost_usd or 0.0}
-    bounds = budget.model_dump(include=set(gone), exclude_none=True)
-    return budget.model_copy(update={name: max(0, bound - gone[name]) for name, bound in bounds.items()})
+def _remaining(budget: Budget, spent: Spending) -> Budget:
+    """The budget minus what was spent. With an unknown price the limit of the cost stays; the account refuses then."""
+    used = {"max_calls": spent.calls, "max_tokens": spent.tokens, "max_cost_usd": spent.cost_usd or 0.0}
+    limits = budget.model_dump(include=set(used), exclude_none=True)
+    return budget.model_copy(update={name: max(0, limit - used[name]) for name, limit in limits.items()})

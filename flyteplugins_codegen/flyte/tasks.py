@@ -1,8 +1,8 @@
-"""Every stage as a Flyte task of its own.
+"""Every stage as a Flyte task, and tasks that build the image of a result or register it.
 
-A stage's outcome is kept in Flyte's cache under the content that it was made from and the code that made it. Only the
-tasks that talk to a model ask for a secret: `FLYTE_CODEGEN_SECRET=group/key`, set where the tasks are registered, names
-it, and its pod gets it as the environment variable KEY. In local execution the key is read from the environment.
+Flyte caches a stage by its input and the code that it runs. Only tasks that call a model request a secret: the variable
+`FLYTE_CODEGEN_SECRET=group/key`, set where the tasks are registered, names it, and the pod gets it as the environment
+variable KEY. In local execution the key is read from the environment.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import flytekit
 from flytekit import Deck, Secret, task
@@ -21,8 +21,16 @@ from flyteplugins_codegen.errors import CodegenError, NotSuccessfulError, Settin
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.drafts import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.judging import judge
-from flyteplugins_codegen.flyte.pods import keeping_replies, own_settings
-from flyteplugins_codegen.flyte.state import RunState, cached_by_code, read_calls, sample_paths, write_calls
+from flyteplugins_codegen.flyte.pods import keeping_replies, stage_pod
+from flyteplugins_codegen.flyte.state import (
+    JUDGING_CODE,
+    MODEL_CODE,
+    RunState,
+    cached_by_code,
+    read_calls,
+    sample_paths,
+    write_calls,
+)
 from flyteplugins_codegen.html.kit import facts, fitting, folded, log, render_document, seconds
 from flyteplugins_codegen.models.job import type_name
 from flyteplugins_codegen.models.run import Run
@@ -43,19 +51,21 @@ from flyteplugins_codegen.stages.report.page import as_frame
 from flyteplugins_codegen.store import cache_dir, digest
 from flyteplugins_codegen.sync import run_blocking
 
-# Building the image of a solution as a Flyte task of its own, with what the builder printed in its Deck.
+DraftT = TypeVar("DraftT", SolutionDraft, TestsDraft)
 
-_MOST_LOG_CHARS = 1 << 18
+_MAX_LOG_CHARS = 1 << 18
+
+# --- image, folder and registration of a result ---
 
 
 @launchable
 @task(enable_deck=True, deck_fields=())
 @readable_errors
 def build_image(result: CodeGenEvalResult, push: bool = True) -> BuiltImage:  # noqa: FBT001, FBT002 - an option of `pyflyte run`
-    """Build a result's image by its image_config; what is there already is not built again.
+    """Build a result's image by its image_config. An image that exists is not built again.
 
     Args:
-        result: a result that came to success
+        result: a successful result
         push: send it to the registry of image_config
     """
     built = result.build_image(push=push)
@@ -64,25 +74,25 @@ def build_image(result: CodeGenEvalResult, push: bool = True) -> BuiltImage:  # 
 
 
 def show_image(built: BuiltImage) -> None:
-    """Say what was built, and lay its log into the Deck of the task that this runs in."""
+    """Log what was built, and write the build log to the current task's Deck."""
     how = "was there" if built.was_there else f"built in {seconds(built.seconds)}"
     logger.info("image %s %s", built.name, how)
     Deck("Image", as_frame(render_image(built, how)))
 
 
 def render_image(built: BuiltImage, how: str) -> str:
-    """The image as a page in the report's style, with all of its build log."""
+    """An HTML page about the image in the report's style, with its build log."""
     name = fitting(built.name, 400)
     about = facts((("Digest", f"<code>{fitting(built.digest, 200)}</code>" if built.digest else ""), ("Image", how)))
-    told = folded("What the builder printed", log(built.log, _MOST_LOG_CHARS), is_open=True)
-    return render_document(name, f"<header><h1>{name}</h1>{about}</header>", [("Build log", told)])
-
-
-# Where a run leaves its solution folder, and what it says to whoever started it.
+    build_log = folded("What the builder printed", log(built.log, _MAX_LOG_CHARS), is_open=True)
+    return render_document(name, f"<header><h1>{name}</h1>{about}</header>", [("Build log", build_log)])
 
 
 def folder_for(result: CodeGenEvalResult, save_to: str) -> Path:
-    """Where to write the folder: as asked; else, on this machine, a lasting place named by the solution's content."""
+    """Where to write the folder: `save_to`, else a folder of our cache that is named by the solution's content.
+
+    In a pod, the task's working directory.
+    """
     name = task_variable(result.settings.name)
     if not runs_locally():
         return Path(flytekit.current_context().working_directory) / name
@@ -93,42 +103,36 @@ def folder_for(result: CodeGenEvalResult, save_to: str) -> Path:
 
 
 def upload(folder: Path, save_to: str) -> FlyteDirectory:
-    """The folder as an output; on a cluster it goes to the address `save_to`, or where Flyte puts it."""
+    """The folder as a task's output; on a cluster it is uploaded to `save_to`, by default where Flyte puts outputs."""
     return FlyteDirectory(str(folder), remote_directory=None if runs_locally() else save_to or None)
 
 
-def tell(result: CodeGenEvalResult, folder: Path) -> None:
-    """Say where the solution is and how to run it."""
+def log_folder(result: CodeGenEvalResult, folder: Path) -> None:
+    """Log where the solution is and how to run it."""
     logger.info("solution folder: %s", folder)
     if result.success:
-        options = "".join(f" --{name} {_placeholder(kind)}" for name, kind in result.declared_inputs.items())
+        inputs = result.declared_inputs.items()
+        options = "".join(f" --{name} {(type_name(kind) or kind.__name__).upper()}" for name, kind in inputs)
         task_module = shlex.quote(str(folder / "task.py"))
         logger.info("run it again: pyflyte run %s %s%s", task_module, task_variable(result.settings.name), options)
-
-
-def _placeholder(kind: type) -> str:
-    return (type_name(kind) or kind.__name__).upper()
-
-
-# Registering as a Flyte task of its own: a node of any workflow after the one that generates.
 
 
 @launchable
 @task(enable_deck=True, deck_fields=())
 @readable_errors
 def register_solution(result: CodeGenEvalResult, project: str = "", domain: str = "") -> RegisteredSolution:
-    """Register a result's task in the control plane of flytekit's configuration; the same again changes nothing.
+    """Register a result's task in the control plane of flytekit's configuration. A second call changes nothing.
 
     Args:
-        result: a result that came to success
+        result: a successful result
         project: by default that of the execution
         domain: by default that of the execution
     """
-    return register_and_tell(result, project, domain)
+    return register_and_log(result, project, domain)
 
 
-def register_and_tell(result: CodeGenEvalResult, project: str = "", domain: str = "") -> RegisteredSolution:
-    """Register, and say under which id and where to look at it."""
+def register_and_log(result: CodeGenEvalResult, project: str = "", domain: str = "") -> RegisteredSolution:
+    """Register, and log the id and the console's address."""
     registered = result.register(project=project or None, domain=domain or None)
     if registered.built is not None:
         show_image(registered.built)
@@ -136,8 +140,11 @@ def register_and_tell(result: CodeGenEvalResult, project: str = "", domain: str 
     return registered
 
 
+# --- stages ---
+
+
 def model_secrets(reference: str | None = None) -> list[Secret]:
-    """The secret that tasks talking to a model ask for: `group/key`, by default from `FLYTE_CODEGEN_SECRET`.
+    """The secret that tasks which call a model request: `group/key`, by default from `FLYTE_CODEGEN_SECRET`.
 
     Raises SettingsError for anything else.
     """
@@ -150,61 +157,66 @@ def model_secrets(reference: str | None = None) -> list[Secret]:
     return [Secret(group=group, key=key, mount_requirement=Secret.MountType.ENV_VAR, env_var=key.upper())]
 
 
+def split_messages(draft: DraftT) -> tuple[DraftT, FlyteFile]:
+    """The draft without the messages of its calls, and the file with them."""
+    return draft.model_copy(update={"calls": without_messages(draft.calls)}), write_calls(draft.calls)
+
+
 class SchemasInferred(NamedTuple):
-    """The run with its schemas, and the file of what was said about its constraints."""
+    """The run with its schemas, and the file of the model calls about its constraints."""
 
     state: RunState
     conversation: FlyteFile
 
 
 class SolutionWritten(NamedTuple):
-    """A draft without its messages, and the file that has them."""
+    """A draft without its messages, and the file with them."""
 
     solution: SolutionDraft
     conversation: FlyteFile
 
 
 class TestsWritten(NamedTuple):
-    """As `SolutionWritten`, of the tests."""
+    """As `SolutionWritten`, for the tests."""
 
     tests: TestsDraft
     conversation: FlyteFile
 
 
 class Repaired(NamedTuple):
-    """The run with one candidate more, and the file of what was said about it."""
+    """The run with one more candidate, and the file of the model calls about it."""
 
     state: RunState
     conversation: FlyteFile
 
 
 class Generated(NamedTuple):
-    """What a run leaves."""
+    """The result of a run, and its solution folder."""
 
     result: CodeGenEvalResult
     folder: FlyteDirectory
 
 
 @launchable
-@task(cache=cached_by_code("data"), **own_settings("extract_context"))
+@task(cache=cached_by_code("data"), **stage_pod("extract_context"))
 @readable_errors
 def extract_context(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """Profile every sample.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     run = state.run
-    found = context.extract_context(run.settings, run.request, sample_paths(samples))
-    return state.with_run(run.model_copy(update={"context": found}))
+    extracted = context.extract_context(run.settings, run.request, sample_paths(samples))
+    return state.with_run(run.model_copy(update={"context": extracted}))
 
 
 @launchable
 @task(
     cache=cached_by_code("data", "judging", "llm", "portable", "sandbox", "solution"),
     secret_requests=model_secrets(),
-    **own_settings("infer_schemas"),
+    **stage_pod("infer_schemas"),
 )
 @readable_errors
 @keeping_replies
@@ -214,7 +226,7 @@ def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInfe
     Constraints that our grammar does not know are read by the model.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     inferred = run_blocking(with_schemas(state.run, sample_paths(samples), open_account(state.run)))
@@ -222,45 +234,41 @@ def infer_schemas(state: RunState, samples: dict[str, FlyteFile]) -> SchemasInfe
 
 
 @launchable
-@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("write_solution"))
+@task(cache=cached_by_code(*MODEL_CODE), secret_requests=model_secrets(), **stage_pod("write_solution"))
 @readable_errors
 @keeping_replies
 def write_solution(state: RunState) -> SolutionWritten:
     """Ask the model for plan, script and packages.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
     """
-    written = draft_solution(state)
-    accounted = written.model_copy(update={"calls": without_messages(written.calls)})
-    return SolutionWritten(accounted, write_calls(written.calls))
+    return SolutionWritten(*split_messages(draft_solution(state)))
 
 
 @launchable
-@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("write_tests"))
+@task(cache=cached_by_code(*MODEL_CODE), secret_requests=model_secrets(), **stage_pod("write_tests"))
 @readable_errors
 @keeping_replies
 def write_tests(state: RunState) -> TestsWritten:
     """Ask the model for tests, from the request and the data alone.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
     """
-    written = draft_tests(state)
-    accounted = written.model_copy(update={"calls": without_messages(written.calls)})
-    return TestsWritten(accounted, write_calls(written.calls))
+    return TestsWritten(*split_messages(draft_tests(state)))
 
 
-# Not in Flyte's cache: that would keep a build that failed, after the package is there and under another index.
-# `resolve` remembers locks by index settings, and never a failure: doing this anew takes milliseconds on this machine.
+# Not cached by Flyte, which would keep a failure after the package was published, and ignore a change of the index.
+# `resolve` caches locks by index settings and never a failure: running this again takes milliseconds on this machine.
 @launchable
-@task(enable_deck=True, deck_fields=(), **own_settings("build_environment"))
+@task(enable_deck=True, deck_fields=(), **stage_pod("build_environment"))
 @readable_errors
 def build_environment(state: RunState) -> RunState:
     """Resolve what the next candidate needs; the Deck has the build log of its image, where one is built.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
     """
     run = state.run
     if not isinstance(next_action(run), BuildEnvironment):
@@ -270,15 +278,15 @@ def build_environment(state: RunState) -> RunState:
 
 @launchable
 @task(
-    cache=cached_by_code("data", "judging", "packages", "portable", "sandbox", "solution", "source"),
-    **own_settings("run_tests"),
+    cache=cached_by_code("data", *JUDGING_CODE),
+    **stage_pod("run_tests"),
 )
 @readable_errors
 def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
     """Run the next candidate: examples, the user's tests, the samples, the generated tests.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     if not isinstance(next_action(state.run), RunTests):  # the budget allowed no new candidate
@@ -287,14 +295,14 @@ def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
 
 
 @launchable
-@task(cache=cached_by_code("llm", "source"), secret_requests=model_secrets(), **own_settings("repair"))
+@task(cache=cached_by_code(*MODEL_CODE), secret_requests=model_secrets(), **stage_pod("repair"))
 @readable_errors
 @keeping_replies
 def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Ask the model for the cause and the change.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     repaired = run_blocking(repairing.repair(state.run, sample_paths(samples), open_account(state.run)))
@@ -303,9 +311,9 @@ def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
 
 @launchable
 @task(
-    cache=cached_by_code("data", "judging", "llm", "packages", "portable", "sandbox", "solution", "source"),
+    cache=cached_by_code("data", "llm", *JUDGING_CODE),
     secret_requests=model_secrets(),
-    **own_settings("work_as_agent"),
+    **stage_pod("work_as_agent"),
 )
 @readable_errors
 @keeping_replies
@@ -313,7 +321,7 @@ def work_as_agent(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
     """Have the model work by tools until it submits a candidate; what it runs, it runs in this pod's sandbox.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
     """
     worked = run_blocking(work.work_as_agent(state.run, sample_paths(samples), open_account(state.run)))
@@ -321,7 +329,7 @@ def work_as_agent(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
 
 
 @launchable
-@task(enable_deck=True, deck_fields=(), **own_settings("finish"))
+@task(enable_deck=True, deck_fields=(), **stage_pod("finish"))
 @readable_errors
 def finish(
     *,
@@ -337,14 +345,14 @@ def finish(
     Fails when no candidate passed and `allow_failure` is false; the folder is written all the same.
 
     Args:
-        state: the run as the stage before left it, as JSON or a file of it
+        state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
-        conversation: a JSON list of the files of what was said to models
+        conversation: a JSON list of the files with model calls
         save_to: where the solution folder goes; on a cluster an address
         allow_failure: return the result of a run without success, too
         register: register the solution as a task
     """
-    result = CodeGenEvalResult.from_run(_at_its_end(state.run, conversation), samples)
+    result = CodeGenEvalResult.from_run(_finished_run(state.run, conversation), samples)
     folder = result.save(folder_for(result, save_to))
     Deck("Report", as_frame((folder / "report.html").read_text()))
     if not result.success and not allow_failure:
@@ -352,14 +360,14 @@ def finish(
             f"{result.error}\nThe best candidate, its tests and the report are in {folder}; allow_failure gives the "
             "result all the same"
         )
-    tell(result, folder)
-    # Here, and not in a node of its own, which would take a pod for nothing wherever it is not asked for.
+    log_folder(result, folder)
+    # Not in a node of its own, which would take a pod even where nothing is to be registered.
     if register and result.success:
-        register_and_tell(result)
+        register_and_log(result)
     return Generated(result, upload(folder, save_to))
 
 
-def _at_its_end(run: Run, conversation: list[FlyteFile]) -> Driven:
+def _finished_run(run: Run, conversation: list[FlyteFile]) -> Driven:
     action = next_action(run)
     if not isinstance(action, Finish):
         raise CodegenError(f"the run is not at its end: next comes {type(action).__name__}")

@@ -1,7 +1,7 @@
-"""How our values cross Flyte task boundaries: as pydantic models do, with a literal type that is worked out once.
+"""How our values cross Flyte task boundaries: as pydantic models do, with a literal type that is computed once.
 
-flytekit's own transformer works out the JSON schema anew at every conversion and warns of every tuple and JSON field.
-Importing this module registers ours; `import flytekit` does so by the entry point `flytekit.plugins`.
+flytekit's own transformer computes the JSON schema at every conversion and warns about every tuple and JSON field.
+Importing this module registers ours; `import flytekit` imports it through the entry point `flytekit.plugins`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _SIMPLE = (str, int, float, bool)
 
 
 class ValueTransformer(PydanticTransformer):
-    """Converts every `Value`. Fields of simple types can be taken from a promise: `generated.result.success`."""
+    """Converts every `Value`. A promise gives access to fields of simple types: `generated.result.success`."""
 
     def __init__(self) -> None:
         TypeTransformer.__init__(self, "Codegen value", Value, enable_type_assertions=False)
 
     def get_literal_type(self, t: type[Value]) -> LiteralType:
-        """A struct by the name of its model, with the simple fields that a promise can give."""
+        """A struct with the simple fields that a promise gives access to."""
         return _literal_type(t)
 
 
@@ -35,8 +35,8 @@ def _literal_type(model: type[Value]) -> LiteralType:
     simple = {name: field.annotation for name, field in model.model_fields.items() if field.annotation in _SIMPLE}
     return LiteralType(
         simple=SimpleType.STRUCT,
-        # Without the JSON schema: it would stand in every interface and every spec of the loop's dynamics, some 45 kB
-        # each time, where a cluster reads 2 MB; and in `--help`. Whoever starts a fetched task passes a JSON object.
+        # Without the JSON schema: 45 kB of it in every interface and every spec of the loop's dynamic workflows, which
+        # a cluster limits to 2 MB, and in `--help`. A fetched task takes a JSON object.
         metadata=None,
         structure=TypeStructure(
             tag="", dataclass_type={name: TypeEngine.to_literal_type(kind) for name, kind in simple.items()}

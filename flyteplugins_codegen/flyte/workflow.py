@@ -1,6 +1,10 @@
-"""The whole way as a Flyte workflow: the stages and decisions of `AutoCoderAgent.generate()`, each in its own pod."""
+"""`AutoCoderAgent.generate()` as a Flyte workflow: its stages and decisions, each in its own pod."""
 
 from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
 
 from flytekit import task, workflow
 from flytekit.types.file import FlyteFile
@@ -12,55 +16,9 @@ from flyteplugins_codegen.flyte.state import RunState, choose_salt
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.models.settings import ApiName, Backend, CacheMode, SandboxKind
+from flyteplugins_codegen.models.settings import ApiName, Backend, CacheMode, SandboxKind, Settings
 from flyteplugins_codegen.solution.flytekit import checked, readable_errors, runs_locally
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
-
-# What comes before the stages, as Flyte tasks: settings as one value, and a request that is checked.
-
-
-@task
-@readable_errors
-def configure(  # noqa: PLR0913 - a command line is flat: one option for each setting
-    *,
-    model: str,
-    name: str,
-    api_key: str,
-    api_base: str,
-    api: ApiName,
-    stream: bool,
-    max_concurrent_calls: int,
-    model_params: dict | None,
-    system_prompt: str,
-    base_packages: list[str] | None,
-    image_config: dict | None,
-    max_iterations: int,
-    backend: Backend,
-    max_turns: int,
-    candidates: int | None,
-    budget: dict | None,
-    prices: dict | None,
-    max_sample_rows: int,
-    privacy: PrivacyMode,
-    private_columns: list[str] | None,
-    private_rows: int,
-    validation: ValidateMode,
-    skip_tests: bool,
-    min_test_strength: float,
-    timeout_s: float | None,
-    resources: dict | None,
-    env_vars: dict[str, str] | None,
-    secrets: list[dict] | None,
-    cache: CacheMode,
-    sandbox: SandboxKind,
-    sandbox_retries: int,
-    record: str,
-    pod: dict | None,
-    stage_settings: dict | None,
-) -> AutoCoderAgent:
-    """The settings as one value. Raises SettingsError for one that is not possible."""
-    given = {field: value for field, value in locals().items() if value is not None and value != ""}
-    return checked(AutoCoderAgent, **given)
 
 
 @launchable
@@ -79,7 +37,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     tests: str = "",
     schemas: dict | None = None,
 ) -> RunState:
-    """Check the request. Never cached: it reads the samples' content, by which everything after it is kept.
+    """Check the request. Never cached: it reads the samples' content, which every later stage is cached by.
 
     Args:
         agent: the settings, a JSON object such as {"model": "openai/NAME"}
@@ -122,8 +80,8 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
     prompt: str,
     schema: str = "",
     constraints: list[str] | None = None,
-    samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; flytekit tells what is wrong with a file of
-    # a plain dict, and hides it behind an optional one's `None`
+    samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; an error in a file of a plain dict is
+    # reported by flytekit, one of an optional dict is hidden behind `None`
     inputs: dict[str, str] | None = None,
     outputs: dict[str, str] | None = None,
     examples: list[dict] | None = None,
@@ -150,18 +108,8 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         allow_failure: return the result of a run without success, too
         register: register the solution as a task in the control plane of flytekit's configuration
     """
-    state = prepare(
-        agent=agent,
-        prompt=prompt,
-        schema=schema,
-        constraints=constraints,
-        samples=samples,
-        inputs=inputs,
-        outputs=outputs,
-        examples=examples,
-        tests=tests,
-        schemas=schemas,
-    )
+    arguments = dict(locals())
+    state = prepare(**{name: arguments[name] for name in prepare.python_interface.inputs})
     result, folder = take_stages(
         state=state, samples=samples, save_to=save_to, allow_failure=allow_failure, register=register
     )
@@ -175,8 +123,8 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     *,
     prompt: str,
     model: str,
-    samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; flytekit tells what is wrong with a file of
-    # a plain dict, and hides it behind an optional one's `None`
+    samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; an error in a file of a plain dict is
+    # reported by flytekit, one of an optional dict is hidden behind `None`
     inputs: dict[str, str] | None = None,
     outputs: dict[str, str] | None = None,
     examples: list[dict] | None = None,
@@ -276,55 +224,26 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         pod: the solution's pod on a cluster, a JSON object of runtime_class, labels, tmp_size
         stage_settings: stages' pods on a cluster, a JSON object of name to resources, retries, timeout_s, image, cache
     """
-    agent = configure(
-        model=model,
-        name=name,
-        api_key=api_key,
-        api_base=api_base,
-        api=api,
-        stream=stream,
-        max_concurrent_calls=max_concurrent_calls,
-        model_params=model_params,
-        system_prompt=system_prompt,
-        base_packages=base_packages,
-        image_config=image_config,
-        max_iterations=max_iterations,
-        backend=backend,
-        max_turns=max_turns,
-        candidates=candidates,
-        budget=budget,
-        prices=prices,
-        max_sample_rows=max_sample_rows,
-        privacy=privacy,
-        private_columns=private_columns,
-        private_rows=private_rows,
-        validation=validation,
-        skip_tests=skip_tests,
-        min_test_strength=min_test_strength,
-        timeout_s=timeout_s,
-        resources=resources,
-        env_vars=env_vars,
-        secrets=secrets,
-        cache=cache,
-        sandbox=sandbox,
-        sandbox_retries=sandbox_retries,
-        record=record,
-        pod=pod,
-        stage_settings=stage_settings,
-    )
-    result, folder = generate_with(
-        agent=agent,
-        prompt=prompt,
-        schema=schema,
-        constraints=constraints,
-        samples=samples,
-        inputs=inputs,
-        outputs=outputs,
-        examples=examples,
-        tests=tests,
-        schemas=schemas,
-        save_to=save_to,
-        allow_failure=allow_failure,
-        register=register,
-    )
-    return Generated(result, folder)
+    options = dict(locals())
+    agent = configure(**{name: options[name] for name in Settings.model_fields})
+    job = {name: options[name] for name in generate_with.python_interface.inputs if name != "agent"}
+    return Generated(*generate_with(agent=agent, **job))
+
+
+def _with_settings_of_generate(function: Callable[..., AutoCoderAgent]) -> Callable[..., AutoCoderAgent]:
+    """Give a function of `**settings` the parameters of `generate` that are settings, as flytekit reads them."""
+    parameters = inspect.signature(generate.function).parameters
+    settings = [parameters[name].replace(default=inspect.Parameter.empty) for name in Settings.model_fields]
+    signature = inspect.Signature(settings, return_annotation=AutoCoderAgent)
+    function.__signature__ = signature  # type: ignore[attr-defined]  # `inspect.signature` returns it
+    function.__annotations__ = {setting.name: setting.annotation for setting in settings} | {"return": AutoCoderAgent}
+    return function
+
+
+@task
+@readable_errors
+@_with_settings_of_generate
+def configure(**settings: Any) -> AutoCoderAgent:
+    """The settings as one value. Raises SettingsError for one that is not possible."""
+    provided = {name: value for name, value in settings.items() if value is not None and value != ""}
+    return checked(AutoCoderAgent, **provided)

@@ -1,4 +1,4 @@
-"""Running a finished solution on real data: its environment installed, its values laid out, its outputs taken."""
+"""Runs a finished solution on real data: installs its environment, lays out its inputs, stores its outputs."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _NO_TIMEOUT_S = 7 * 24 * 3600.0
 
 
 class ExecutionOptions(Value):
-    """How one run of a solution is done. `timeout_s` are wall seconds; `retries` are for a failed sandbox only.
+    """How a solution is executed. `timeout_s` are wall seconds; `retries` apply to a failed sandbox only.
 
-    `validation` says what becomes of files that break their schema. `pod` is how it stands in a cluster.
+    `validation` says what happens to files that break their schema. `pod` configures its pod on a cluster.
     """
 
     sandbox: SandboxKind = "auto"
@@ -50,7 +50,7 @@ class ExecutionOptions(Value):
 
     @property
     def limits(self) -> Limits:
-        """The sandbox's limits. A finished solution may take as long as it needs where `timeout_s` sets no end."""
+        """The sandbox's limits. Without `timeout_s` a finished solution may run for a week."""
         defaults = Limits()
         return Limits(
             wall_s=self.timeout_s or _NO_TIMEOUT_S,
@@ -61,10 +61,10 @@ class ExecutionOptions(Value):
 def execute_remembered(
     bundle: SolutionBundle, values: Mapping[str, Any], options: ExecutionOptions, cache: CacheMode
 ) -> dict[str, Any]:
-    """As `execute_solution`, with the outputs kept by content: the same code on the same values is not run twice.
+    """As `execute_solution`, with the outputs cached by content: the same code does not run twice on the same values.
 
-    `auto` takes what an earlier run left, `override` runs anew and replaces it, `disable` neither takes nor leaves.
-    A run that fails leaves what is kept as it was.
+    `auto` uses the outputs of an earlier run, `override` runs again and replaces them, `disable` neither reads nor
+    writes the cache. A run that fails leaves the cached outputs unchanged.
     """
     laid_out = lay_out_values(bundle.inputs, values)
     key = uuid.uuid4().hex if cache == "disable" else _key(bundle, laid_out, options)
@@ -75,15 +75,15 @@ def execute_remembered(
         _replace(folder, fresh)
     elif not folder.is_dir():
         execute_solution(bundle, values, folder, options)
-    return {name: _kept(folder / name, kind) for name, kind in bundle.outputs.items()}
+    return {name: _read_output(folder / name, kind) for name, kind in bundle.outputs.items()}
 
 
 def execute_solution(
     bundle: SolutionBundle, values: Mapping[str, Any], folder: Path, options: ExecutionOptions
 ) -> None:
-    """Run the solution in the sandbox; its outputs appear below `folder` by name, all together or not at all.
+    """Run the solution in the sandbox. Its outputs appear in `folder` by name, all or none.
 
-    `values` holds every declared input: plain values, and paths for files and directories. Simple outputs are kept as
+    `values` has every declared input: plain values, and paths of files and directories. Simple outputs are stored as
     the text that a cluster reads.
 
     Raises:
@@ -91,7 +91,7 @@ def execute_solution(
         DataError: an input file breaks its schema, by `validation="strict"`; nothing was run.
         SolutionFailedError: the script ended with an error; the message ends with its stderr.
         OutputError: an output is missing, not of its type, or breaks its schema.
-        SandboxError: the sandbox failed; the program is not to blame.
+        SandboxError: the sandbox itself failed, not the program.
     """
     check_inputs(bundle, lay_out_values(bundle.inputs, values), options.validation)
     job = ScriptJob(
@@ -108,11 +108,11 @@ def execute_solution(
         run, outputs = with_retries(lambda: run_script(sandbox, job), options.retries)
         if run.cause is not None:
             raise _failure(bundle, run, run.cause)
-        _keep(outputs, folder, lambda aside: check_outputs(bundle, aside, options.validation))
+        _store_outputs(outputs, folder, lambda aside: check_outputs(bundle, aside, options.validation))
 
 
 def with_retries(attempt: Callable[[], T], retries: int) -> T:
-    """The attempt's value; a sandbox that failed itself is tried again, a program that failed is not."""
+    """The attempt's value. A failed sandbox is retried, a failed program is not."""
     try:
         return attempt()
     except SandboxError:
@@ -123,14 +123,14 @@ def with_retries(attempt: Callable[[], T], retries: int) -> T:
 
 def _failure(bundle: SolutionBundle, run: ScriptRun, cause: Cause) -> OutputError | SolutionFailedError:
     kind = OutputError if cause.kind in {"missing_output", "invalid_output"} else SolutionFailedError
-    # The rest of the cause's message is an extract of stderr, which follows in full.
-    told = f"solution {bundle.name!r}: {cause.kind.replace('_', ' ')}: {cause.message.partition(chr(10))[0]}"
+    # The other lines of the cause's message are an extract of stderr, which follows in full.
+    summary = f"solution {bundle.name!r}: {cause.kind.replace('_', ' ')}: {cause.message.partition(chr(10))[0]}"
     stderr = run.stderr.strip()
-    return kind(f"{told}\nIts stderr:\n{stderr}" if stderr else f"{told}\nIt wrote nothing to stderr.")
+    return kind(f"{summary}\nIts stderr:\n{stderr}" if stderr else f"{summary}\nIt wrote nothing to stderr.")
 
 
-def _keep(outputs: Mapping[str, Output], folder: Path, check: Callable[[Path], None]) -> None:
-    """Copy aside, check, then rename: a folder that is there is whole, and another process that was first has won."""
+def _store_outputs(outputs: Mapping[str, Output], folder: Path, check: Callable[[Path], None]) -> None:
+    """Copy to a temporary folder, check, then rename. A folder that exists is complete; the first process wins."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".outputs-"))
     try:
@@ -139,7 +139,7 @@ def _keep(outputs: Mapping[str, Output], folder: Path, check: Callable[[Path], N
         check(aside)
         for file in aside.rglob("*"):
             if file.is_file():
-                file.chmod(0o444)  # handed out as it lies: whoever changed it would change what is kept
+                file.chmod(0o444)  # callers get this very file: writing to it would change the cached output
         aside.chmod(0o755)
         aside.rename(folder)
     except BaseException as error:
@@ -149,36 +149,36 @@ def _keep(outputs: Mapping[str, Output], folder: Path, check: Callable[[Path], N
 
 
 def _replace(folder: Path, fresh: Path) -> None:
-    """Put whole new outputs where old ones may lie, by renames: whoever looks finds the old, none or the new ones."""
+    """Replace cached outputs by renames: a reader finds the old ones, none or the new ones, always complete."""
     stale = fresh.with_name(f"{fresh.name}.stale")
     with contextlib.suppress(FileNotFoundError):
         folder.rename(stale)
     try:
         fresh.rename(folder)
     except OSError:
-        # Another process came in between; what it has put there is as new.
+        # Another process was faster; its outputs are as new.
         shutil.rmtree(fresh, ignore_errors=True)
         if not folder.is_dir():
             raise
     shutil.rmtree(stale, ignore_errors=True)
 
 
-def _kept(path: Path, kind: str) -> Any:
+def _read_output(path: Path, kind: str) -> Any:
     return parse_output(path.read_bytes(), kind) if is_simple(kind) else path
 
 
 def _key(bundle: SolutionBundle, laid_out: Mapping[str, Path | bytes], options: ExecutionOptions) -> str:
     contents = [[name, _content(value)] for name, value in laid_out.items()]
     interface = [list(bundle.inputs.items()), list(bundle.outputs.items())]
-    # The launcher decides what passes for an output, the sandbox what the script can reach.
-    surroundings = [options.env_vars, options.sandbox, Path(launcher.__file__).read_text()]
+    # The launcher decides what is a valid output, the sandbox what the script can reach.
+    context = [options.env_vars, options.sandbox, Path(launcher.__file__).read_text()]
     if options.validation != "off":
-        surroundings += [options.validation, schemas_text(bundle.schemas)]
-    return digest(bundle.code, bundle.lock.digest, interface, contents, surroundings)
+        context += [options.validation, schemas_text(bundle.schemas)]
+    return digest(bundle.code, bundle.lock.digest, interface, contents, context)
 
 
 def _content(value: Path | bytes) -> str:
-    """The digest of what an input holds: of a folder, its files' relative names and contents."""
+    """The digest of an input's content; for a folder, of its files' relative names and contents."""
     if isinstance(value, bytes):
         return digest(value)
     files = sorted(entry for entry in value.rglob("*") if entry.is_file()) if value.is_dir() else [value]

@@ -1,4 +1,4 @@
-"""Whether a script's outputs are the ones that an example expects, compared by value and outside the sandbox."""
+"""Compares a script's outputs with those that an example expects, by value and outside the sandbox."""
 
 from __future__ import annotations
 
@@ -16,90 +16,90 @@ from flyteplugins_codegen.models.job import TypeName
 from flyteplugins_codegen.models.run import Cause
 from flyteplugins_codegen.portable.launcher import format_value, parse_value
 from flyteplugins_codegen.sandbox.contract import Output
-from flyteplugins_codegen.solution.script import read_value
+from flyteplugins_codegen.solution.outputs import read_value
 from flyteplugins_codegen.text import shorten_middle
 
-_SHOWN_CHARS: Final = 300
-_SPARE_BYTES: Final = 4_096
+_MAX_REPR_CHARS: Final = 300
+_EXTRA_BYTES: Final = 4_096
 
 
 def expect_outputs(
     outputs: Mapping[str, Output], expected: Mapping[str, JsonValue], types: Mapping[str, TypeName]
 ) -> Cause | None:
-    """The first output that is not as the example expects, in the example's order; None where all are.
+    """The first output that differs from what the example expects, in the example's order; None where none does.
 
     ints, bools and texts (trimmed) are compared exactly and by type: `True` is not 1. Floats agree within 1e-9 of the
     larger, or 1e-12; NaN equals NaN. A datetime is expected as RFC 3339 text, a timedelta as a Go duration; both are
-    compared as instants and durations. A file is expected as its text, the first 4096 newlines at the end not counted,
-    or as `{"base64": ...}`, byte by byte; a directory as a mapping of file names to such. `outputs` have been checked
+    compared as instants and durations. A file is expected as its text, ignoring up to 4096 newlines at its end, or as
+    `{"base64": ...}`, byte by byte; a directory as a mapping of file names to files. `outputs` must have been checked
     to be of their types.
 
     Raises:
         KeyError: `expected` names an output that is not among `outputs` or `types`.
         OutputError: an output is not of its type.
     """
-    for name, wanted in expected.items():
-        difference = _difference(outputs[name], wanted, types[name])
+    for name, value in expected.items():
+        difference = _difference(outputs[name], value, types[name])
         if difference:
             return Cause(kind="wrong_output", subject=name, message=shorten_middle(f"output {name!r}: {difference}"))
     return None
 
 
-def _difference(output: Output, wanted: JsonValue, type_name: TypeName) -> str | None:
+def _difference(output: Output, expected: JsonValue, type_name: TypeName) -> str | None:
     if type_name == "directory":
-        return _folder_difference(output, wanted)
+        return _folder_difference(output, expected)
     if type_name == "file":
-        return _file_difference(output, output.name, wanted)
-    found = read_value(output, type_name)
-    if _is_same(found, _expected_value(wanted, type_name), type_name):
+        return _file_difference(output, output.name, expected)
+    actual = read_value(output, type_name)
+    if _is_same(actual, _expected_value(expected, type_name), type_name):
         return None
-    return f"expected {_shown(wanted)}, found {_shown(_readable(found, type_name))}"
+    return f"expected {_repr(expected)}, found {_repr(_as_text(actual, type_name))}"
 
 
-def _expected_value(wanted: JsonValue, type_name: TypeName) -> Any:
-    """The example's value as the type's own; one that cannot be is left as it is, and equals nothing."""
+def _expected_value(expected: JsonValue, type_name: TypeName) -> Any:
+    """The example's value in the output's type; a value that cannot be converted is returned as it is, and differs."""
     try:
-        if type_name == "float" and isinstance(wanted, int) and not isinstance(wanted, bool):
-            return float(wanted)
-        if isinstance(wanted, str) and type_name in {"datetime", "timedelta", "float"}:
-            return parse_value(wanted, type_name)
+        if type_name == "float" and isinstance(expected, int) and not isinstance(expected, bool):
+            return float(expected)
+        if isinstance(expected, str) and type_name in {"datetime", "timedelta", "float"}:
+            return parse_value(expected, type_name)
     except (ValueError, OverflowError):
-        return wanted
-    return wanted.strip() if isinstance(wanted, str) else wanted
+        return expected
+    return expected.strip() if isinstance(expected, str) else expected
 
 
-def _is_same(found: Any, wanted: Any, type_name: TypeName) -> bool:
-    if isinstance(found, dt.datetime | dt.timedelta):
-        return type(found) is type(wanted) and bool(found == wanted)
-    if type(found) is not type(wanted):
+def _is_same(actual: Any, expected: Any, type_name: TypeName) -> bool:
+    if isinstance(actual, dt.datetime | dt.timedelta):
+        return type(actual) is type(expected) and bool(actual == expected)
+    if type(actual) is not type(expected):
         return False
     if type_name == "float":
-        return are_close(found, wanted, EXAMPLE_OUTPUTS)
-    return bool((found.strip() if isinstance(found, str) else found) == wanted)
+        return are_close(actual, expected, EXAMPLE_OUTPUTS)
+    return bool((actual.strip() if isinstance(actual, str) else actual) == expected)
 
 
-def _readable(found: Any, type_name: TypeName) -> Any:
-    return format_value(found, type_name) if type_name in {"datetime", "timedelta"} else found
+def _as_text(actual: Any, type_name: TypeName) -> Any:
+    return format_value(actual, type_name) if type_name in {"datetime", "timedelta"} else actual
 
 
-def _folder_difference(output: Output, wanted: JsonValue) -> str | None:
-    if not isinstance(wanted, dict):
-        return f"expected {_shown(wanted)}, which is no mapping of file names to texts; found a folder"
-    if set(output.files) != set(wanted):
-        return f"expected the files {_shown(sorted(wanted))}, found {_shown(sorted(output.files))}"
-    for name, text in wanted.items():
+def _folder_difference(output: Output, expected: JsonValue) -> str | None:
+    if not isinstance(expected, dict):
+        return f"expected {_repr(expected)}, which is no mapping of file names to texts; found a folder"
+    if set(output.files) != set(expected):
+        return f"expected the files {_repr(sorted(expected))}, found {_repr(sorted(output.files))}"
+    for name, text in expected.items():
         difference = _file_difference(output, name, text)
         if difference:
             return f"file {name!r}: {difference}"
     return None
 
 
-def _file_difference(output: Output, name: str, wanted: JsonValue) -> str | None:
-    if isinstance(wanted, dict) and set(wanted) == {"base64"}:
-        return _bytes_difference(output.files[name], base64.b64decode(str(wanted["base64"])))
-    if not isinstance(wanted, str):
-        return f"expected {_shown(wanted)}, which is no text; found a file"
-    return _text_difference(output.files[name], wanted.encode(errors="surrogatepass"))
+def _file_difference(output: Output, name: str, expected: JsonValue) -> str | None:
+    if isinstance(expected, dict) and set(expected) == {"base64"}:
+        return _bytes_difference(output.files[name], base64.b64decode(str(expected["base64"])))
+    if not isinstance(expected, str):
+        return f"expected {_repr(expected)}, which is no text; found a file"
+    return _text_difference(output.files[name], expected.encode(errors="surrogatepass"))
 
 
 def _beginning(path: Path, limit: int) -> bytes:
@@ -107,29 +107,31 @@ def _beginning(path: Path, limit: int) -> bytes:
         return file.read(limit)
 
 
-def _bytes_difference(path: Path, wanted: bytes) -> str | None:
-    found = _beginning(path, len(wanted) + 1)
-    if found == wanted:
+def _bytes_difference(path: Path, expected: bytes) -> str | None:
+    actual = _beginning(path, len(expected) + 1)
+    if actual == expected:
         return None
-    place = next((n for n, (one, other) in enumerate(zip(wanted, found, strict=False)) if one != other), len(wanted))
-    return f"expected {len(wanted)} bytes, found {path.stat().st_size}; they differ from byte {place} on"
+    position = next(
+        (n for n, (one, other) in enumerate(zip(expected, actual, strict=False)) if one != other), len(expected)
+    )
+    return f"expected {len(expected)} bytes, found {path.stat().st_size}; they differ from byte {position} on"
 
 
-def _text_difference(path: Path, wanted: bytes) -> str | None:
-    # As much of the file as can be equal to what is wanted, and a little more to show.
-    limit = len(wanted) + _SPARE_BYTES
-    found, expected = _beginning(path, limit).rstrip(b"\n"), wanted.rstrip(b"\n")
-    if found == expected:
+def _text_difference(path: Path, expected: bytes) -> str | None:
+    # As much of the file as can match, and a little more for the message.
+    limit = len(expected) + _EXTRA_BYTES
+    actual, expected_text = _beginning(path, limit).rstrip(b"\n"), expected.rstrip(b"\n")
+    if actual == expected_text:
         size = path.stat().st_size
-        return f"expected {len(wanted)} bytes, found {size}; it goes on after the text" if size > limit else None
-    lines = zip_longest(expected.split(b"\n"), found.split(b"\n"))
+        return f"expected {len(expected)} bytes, found {size}; it goes on after the text" if size > limit else None
+    lines = zip_longest(expected_text.split(b"\n"), actual.split(b"\n"))
     number, (line, other) = next((n, pair) for n, pair in enumerate(lines, 1) if pair[0] != pair[1])
-    return f"line {number}: expected {_shown_line(line)}, found {_shown_line(other)}"
+    return f"line {number}: expected {_line_repr(line)}, found {_line_repr(other)}"
 
 
-def _shown_line(line: bytes | None) -> str:
-    return "no such line" if line is None else _shown(line.decode(errors="backslashreplace"))
+def _line_repr(line: bytes | None) -> str:
+    return "no such line" if line is None else _repr(line.decode(errors="backslashreplace"))
 
 
-def _shown(value: object) -> str:
-    return shorten_middle(repr(value), _SHOWN_CHARS)
+def _repr(value: object) -> str:
+    return shorten_middle(repr(value), _MAX_REPR_CHARS)

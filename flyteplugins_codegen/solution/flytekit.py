@@ -1,4 +1,4 @@
-"""Errors of ours as one message: what a person at a terminal reads instead of a chain of tracebacks."""
+"""What all our Flyte entities share: errors as one message, checked settings, and where they run."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from flyteplugins_codegen.errors import CodegenError, IndexUnavailableError, Pro
 
 logger = logging.getLogger("flyteplugins_codegen.flyte")
 
-# What another try, perhaps on another node, can help. A cluster retries no other error of a task's own.
-_PASSING = (ProviderError, IndexUnavailableError, SandboxError)
-# A key, a model or a request that is refused is refused again, and each try takes a pod.
+# Errors that a retry, perhaps on another node, may solve. A cluster retries no other error that a task raises.
+_TRANSIENT = (ProviderError, IndexUnavailableError, SandboxError)
+# A key, a model or a request that was refused will be refused again, and each try takes a pod.
 _FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 413, 422})
 
 P = ParamSpec("P")
@@ -27,11 +27,11 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
-    """Let our own errors leave the function without the traceback and the causes below it.
+    """Decorates a function: our own errors leave it without traceback and causes.
 
-    Their messages say who, what and the remedy; where in our code they arose is in flytekit's log at DEBUG, which
-    `FLYTE_SDK_LOGGING_LEVEL=10` shows. Errors that are not ours, which are defects, pass unchanged. In a pod, what
-    another try can help is raised as what a cluster retries.
+    Their messages say who, what and the remedy. The traceback goes to flytekit's log at DEBUG, which
+    `FLYTE_SDK_LOGGING_LEVEL=10` shows. Errors that are not ours, which are defects, pass unchanged. In a pod, transient
+    errors are raised as FlyteRecoverableException, which a cluster retries.
     """
 
     @functools.wraps(function)
@@ -42,20 +42,20 @@ def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
         except CodegenError as error:
             flytekit_logger.debug("%s", error, exc_info=True)
-            if _may_pass(error) and not runs_locally():
+            if _is_transient(error) and not runs_locally():
                 raise FlyteRecoverableException(f"{type(error).__name__}: {error}") from None
             raise error.with_traceback(None) from None
 
     return call
 
 
-def _may_pass(error: CodegenError) -> bool:
+def _is_transient(error: CodegenError) -> bool:
     is_final = isinstance(error, ProviderError) and error.status in _FINAL_STATUSES
-    return isinstance(error, _PASSING) and not is_final
+    return isinstance(error, _TRANSIENT) and not is_final
 
 
 def checked(model: type[ModelT], /, **fields: Any) -> ModelT:
-    """The value with these fields, as a task was given them. Raises SettingsError for the first that is impossible."""
+    """The value with these fields, from a task's inputs. Raises SettingsError for the first invalid one."""
     try:
         return model.model_validate(fields)
     except ValidationError as error:
@@ -65,7 +65,7 @@ def checked(model: type[ModelT], /, **fields: Any) -> ModelT:
 
 
 def runs_locally() -> bool:
-    """Whether this is flytekit's local execution, and not a pod."""
+    """Whether this is flytekit's local execution, not a pod."""
     state = FlyteContextManager.current_context().execution_state
-    # Outside of any execution there is a state without a mode.
+    # Outside any execution the state has no mode.
     return state is None or state.mode is None or state.is_local_execution()

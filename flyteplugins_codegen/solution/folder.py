@@ -1,4 +1,4 @@
-"""The solution folder: what a run leaves for a person to review, commit and run without any model."""
+"""The solution folder, for review and for running without a model: its files, `task.py` and the image's recipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RESULT_FILE = "result.json"
 
 
 class SolutionFolder(Value):
-    """The parts of a folder. `bundle` and `task_module` are None for a failed run: there is nothing to run."""
+    """The contents of a folder. `bundle` and `task_module` are None for a failed run, which has nothing to run."""
 
     code: str
     tests: str | None
@@ -42,12 +42,12 @@ class SolutionFolder(Value):
 
 
 def write_solution_folder(folder: Path, contents: SolutionFolder) -> Path:
-    """Write every file whole, `result.json` last: a folder that has one is complete. Returns the folder.
+    """Write every file atomically, `result.json` last: a folder with one is complete. Returns the folder.
 
     Files of an earlier save that this one does not have are removed, so that a folder never mixes two solutions.
     """
     files = _files(contents)
-    # First of all: with half of its files changed, the folder is neither the old solution nor the new one.
+    # Removed first: while files change, the folder is neither the old solution nor the new one.
     (folder / RESULT_FILE).unlink(missing_ok=True)
     for name in _NAMES - set(files):
         (folder / name).unlink(missing_ok=True)
@@ -77,7 +77,7 @@ def _files(contents: SolutionFolder) -> dict[str, str]:
         files["test_solution.py"] = contents.tests
     if contents.bundle is not None and contents.task_module is not None:
         files["task.py"] = contents.task_module
-        files[REQUIREMENTS] = ""  # `task.py` reads it, be it empty
+        files[REQUIREMENTS] = ""  # `task.py` reads it even where it is empty
         files |= image_files(contents.bundle, contents.image_config)
     files["report.html"] = contents.report_html
     files[RESULT_FILE] = contents.result_json
@@ -85,31 +85,31 @@ def _files(contents: SolutionFolder) -> dict[str, str]:
 
 
 def image_files(bundle: SolutionBundle, config: ImageConfig) -> dict[str, str]:
-    """All that the image of a solution is built from, by name; `Containerfile` is the recipe."""
+    """The files that a solution's image is built from, by name; `Containerfile` is the recipe."""
     return {
         "solution.py": bundle.code,
         "launcher.py": Path(launcher.__file__).read_text(),
-        **_checking_files(bundle.schemas),
+        **_validator_files(bundle.schemas),
         **requirement_files(bundle.lock),
         "Containerfile": _containerfile(bundle, config),
     }
 
 
-def _checking_files(schemas: Mapping[str, TableSchema]) -> dict[str, str]:
-    """What the launcher needs to hold files against schemas; nothing where there are none."""
+def _validator_files(schemas: Mapping[str, TableSchema]) -> dict[str, str]:
+    """The files with which the launcher validates data; none without schemas."""
     if not schemas:
         return {}
     return {"validator.py": Path(validator.__file__).read_text(), launcher.SCHEMAS_FILE: schemas_text(schemas)}
 
 
 def image_of(settings: Settings, lock: EnvironmentLock, code: str, schemas: Mapping[str, TableSchema]) -> str:
-    """The content-addressed name of a solution's image, by all that is copied into it."""
-    copied = "".join([code, Path(launcher.__file__).read_text(), *_checking_files(schemas).values()])
+    """The name of a solution's image, with the digest of everything that is copied into it."""
+    copied = "".join([code, Path(launcher.__file__).read_text(), *_validator_files(schemas).values()])
     return image_name(settings.name, lock, copied, settings.image_config or ImageConfig())
 
 
 def _containerfile(bundle: SolutionBundle, config: ImageConfig) -> str:
-    files = tuple(_checking_files(bundle.schemas))
+    files = tuple(_validator_files(bundle.schemas))
     validate = "strict" if files else "off"
     _, _, *arguments = launcher.command_line(bundle.inputs, bundle.outputs, validate=validate)
     return render_containerfile(
@@ -123,14 +123,14 @@ def _containerfile(bundle: SolutionBundle, config: ImageConfig) -> str:
 
 
 def _labels(bundle: SolutionBundle) -> dict[str, str]:
-    """What the image says of itself. No time: the same solution is the same image, whenever it is built."""
+    """The image's labels. No time: the same solution is the same image, whenever it is built."""
     repository = bundle.image.rpartition(":")[0].rpartition("/")[2]
     content = digest(bundle.code, bundle.lock.digest, bundle.inputs, bundle.outputs, schemas_text(bundle.schemas))
     return {"org.opencontainers.image.title": repository, "io.flyte.codegen.solution": f"sha256:{content}"}
 
 
 def read_result_json(folder: Path) -> str:
-    """The text of a saved result. Raises RequestError for a folder that holds none."""
+    """The text of a saved result. Raises RequestError for a folder without one."""
     path = folder / RESULT_FILE
     try:
         return path.read_text()
@@ -138,7 +138,7 @@ def read_result_json(folder: Path) -> str:
         raise RequestError(f"{path}: no saved result ({error.strerror}); pass a folder that save() wrote") from error
 
 
-# The `task.py` of a solution folder: a module that `pyflyte run` and `pyflyte register` take as it is.
+# --- task.py ---
 
 _TEMPLATE = '''\
 """The solution beside this file as a Flyte task.
@@ -168,14 +168,15 @@ _SETTINGS = ("ExecutionOptions", "PodSettings", "Resources", "SecretReference")
 def render_task_module(
     bundle: SolutionBundle, options: ExecutionOptions, secrets: Sequence[SecretReference] = ()
 ) -> str:
-    """The module's source: the interface in full, the code and its requirements by the files that hold them.
+    """The source of `task.py`, which `pyflyte run` and `pyflyte register` accept as it is.
 
-    `options` and `secrets` stand in it as far as they differ from what a task has by itself.
+    It contains the interface; code and requirements are read from the files beside it. `options` and `secrets` are
+    written as far as they differ from the defaults.
     """
     settings = "".join(
         f"    {name}={_expression(value)},\n"
-        for name, value, by_itself in (("options", options, ExecutionOptions()), ("secrets", list(secrets), []))
-        if value != by_itself
+        for name, value, default in (("options", options, ExecutionOptions()), ("secrets", list(secrets), []))
+        if value != default
     )
     return _TEMPLATE.format(
         variable=task_variable(bundle.name),
@@ -195,7 +196,7 @@ def _imports(source: str) -> str:
 
 
 def _expression(value: object) -> str:
-    """Python source of a value: of texts, numbers, lists, mappings, and models by what differs from their defaults."""
+    """Python source of a text, number, list, mapping, or model with the fields that differ from their defaults."""
     if isinstance(value, Value):
         changed = value.model_dump(exclude_defaults=True)
         arguments = ", ".join(f"{name}={_expression(getattr(value, name))}" for name in changed)
@@ -204,12 +205,12 @@ def _expression(value: object) -> str:
         return "{" + ", ".join(f"{_expression(key)}: {_expression(item)}" for key, item in value.items()) + "}"
     if isinstance(value, list):
         return f"[{', '.join(map(_expression, value))}]"
-    # As `ruff format` has it; ASCII escapes of JSON would split characters beyond 16 bits in two.
+    # In the style of `ruff format`; JSON's ASCII escapes would split characters beyond 16 bits in two.
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def task_variable(name: str) -> str:
-    """The name of a task as a Python variable, under which `pyflyte run` finds it: `auto-coder` is `auto_coder`."""
+    """A task's name as the Python variable under which `pyflyte run` finds it: `auto-coder` becomes `auto_coder`."""
     variable = re.sub(r"\W", "_", name, flags=re.ASCII) or "solution"
     return f"task_{variable}" if keyword.iskeyword(variable) or variable[0].isdigit() else variable
 

@@ -1,4 +1,4 @@
-"""The image of a solution, or of an environment alone: its files laid out, its builder found, built, pushed."""
+"""Builds and pushes the image of a solution, or of its environment alone."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from flyteplugins_codegen.solution.folder import image_files
 
 
 def build_solution_image(bundle: SolutionBundle, config: ImageConfig, *, should_push: bool) -> BuiltImage:
-    """Build the image that the bundle names, and push it if asked; what is there already is not built again.
+    """Build the image that the bundle names, and push it if asked. An image that exists is not built again.
 
     Raises:
-        SettingsError: the builder is not there, the secret holds no credentials, or there is no registry to push to.
+        SettingsError: the builder is missing, the secret holds no credentials, or there is no registry to push to.
         PackageError: the package index or Debian has no such package.
         IndexUnavailableError: the index or the disk failed.
         ImageBuildError: building or pushing failed for another reason.
@@ -37,32 +37,32 @@ def build_solution_image(bundle: SolutionBundle, config: ImageConfig, *, should_
     if should_push and config.registry is None:
         raise SettingsError("image_config names no registry to push to; pass ImageConfig(registry='host/path')")
     builder = _builder(config)
-    with _ordered(bundle.image, image_files(bundle, config), bundle.lock, config) as order:
+    with _laid_out(bundle.image, image_files(bundle, config), bundle.lock, config) as order:
         return make_image(order, builder, should_push=should_push)
 
 
 def build_environment_image(settings: Settings, lock: EnvironmentLock) -> BuiltImage:
-    """Build all layers but the solution's: whether every Debian package can be had is known then.
+    """Build all layers except the solution's, to find out whether every Debian package can be installed.
 
-    Not pushed. A builder that cannot keep images keeps the layers. Raises as `build_solution_image` does.
+    Nothing is pushed. A builder that cannot store images caches the layers. Raises what `build_solution_image` raises.
     """
     config = settings.image_config or ImageConfig()
     name = image_name(f"{settings.name}-environment", lock, "", config)
     files = {RECIPE: render_environment(lock, config.python_version, config.base_image), **requirement_files(lock)}
-    with _ordered(name, files, lock, config) as order:
+    with _laid_out(name, files, lock, config) as order:
         return make_image(order, _builder(config), should_push=False)
 
 
 def _builder(config: ImageConfig) -> ImageBuilder:
-    found = open_builder(config.builder)
-    if found is None:
+    builder = open_builder(config.builder)
+    if builder is None:
         raise SettingsError("image_config: builder='none' builds nothing; choose 'auto' or name a builder")
-    return found
+    return builder
 
 
 @contextmanager
-def _ordered(name: str, files: Mapping[str, str], lock: EnvironmentLock, config: ImageConfig) -> Iterator[BuildOrder]:
-    """The order, as long as its files lie on the disk; credentials lie in a folder that no builder is shown."""
+def _laid_out(name: str, files: Mapping[str, str], lock: EnvironmentLock, config: ImageConfig) -> Iterator[BuildOrder]:
+    """Context with the build order and its files on disk. Credentials are in a folder that the builder does not see."""
     with tempfile.TemporaryDirectory(prefix="image-") as folder:
         context, private = Path(folder, "context"), Path(folder, "private")
         context.mkdir()
@@ -83,7 +83,7 @@ def _ordered(name: str, files: Mapping[str, str], lock: EnvironmentLock, config:
 
 
 def _login(config: ImageConfig, name: str, private: Path) -> Path | None:
-    """The folder with the registry's credentials, None where none are named. Raises SettingsError."""
+    """The folder with the registry's credentials, None where no secret is named. Raises SettingsError."""
     if config.registry_secret is None:
         return None
     text = login_file(_secret(config.registry_secret), name)
@@ -99,9 +99,9 @@ def _login(config: ImageConfig, name: str, private: Path) -> Path | None:
 
 
 def _secret(name: str) -> str:
-    found = find_secret(name)
-    if found:
-        return found
+    value = find_secret(name)
+    if value:
+        return value
     try:
         return Path(name).read_text()
     except OSError as error:

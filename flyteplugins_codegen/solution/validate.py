@@ -1,7 +1,7 @@
-"""Files held against their schemas when a solution runs: inputs before, outputs after.
+"""Validates files against their schemas when a solution runs: inputs before the run, outputs after it.
 
-It is done on the host, before `run()` starts anything, by the same file that a solution's image carries: the image
-needs neither pandera nor pyarrow for it, and data that pass here pass in a pod.
+On the host it uses the same `validator.py` that a solution's image contains: data that pass here pass in a pod, and the
+image needs neither pandera nor pyarrow.
 """
 
 from __future__ import annotations
@@ -23,42 +23,43 @@ _REMEDY = "Mend the file, or pass validate='warn' to go on all the same, 'off' n
 
 
 def schemas_text(schemas: Mapping[str, TableSchema]) -> str:
-    """The schemas as the file that lies in a solution's image: JSON, the same for the same schemas."""
+    """The schemas as JSON, for `schemas.json` in a solution's image; equal for equal schemas."""
     return json.dumps({name: table.for_validator() for name, table in sorted(schemas.items())}, indent=1)
 
 
 def check_inputs(bundle: SolutionBundle, files: Mapping[str, Any], mode: ValidateMode) -> None:
-    """Hold every input file that has a schema against it.
+    """Validate every input file that has a schema.
 
-    Raises DataError by `strict`, before anything runs; `warn` logs what is found.
+    With `strict` it raises DataError before anything runs; `warn` logs the flaws; `off` does nothing.
     """
+    if mode == "off":
+        return
     paths = {name: path for name, path in files.items() if isinstance(path, Path)}
-    found = list(_flaws(bundle.schemas, paths)) if mode != "off" else []
-    if found and mode == "strict":
-        raise DataError(f"solution {bundle.name!r} was not run:\n{_listed(found)}\n{_REMEDY}")
-    _warn(bundle, found)
+    flaws = list(_find_flaws(bundle.schemas, paths))
+    if flaws and mode == "strict":
+        raise DataError(f"solution {bundle.name!r} was not run:\n{_bullets(flaws)}\n{_REMEDY}")
+    _warn(bundle, flaws)
 
 
 def check_outputs(bundle: SolutionBundle, folder: Path, mode: ValidateMode) -> None:
-    """Hold every output file that has a schema against it, by its name below the folder. Raises OutputError."""
-    found = list(_flaws(bundle.schemas, _outputs(bundle, folder))) if mode != "off" else []
-    if found and mode == "strict":
-        raise OutputError(f"solution {bundle.name!r}: its outputs break their schema:\n{_listed(found)}\n{_REMEDY}")
-    _warn(bundle, found)
+    """Validate every output file that has a schema, by its name in the folder. Raises OutputError as `check_inputs`."""
+    if mode == "off":
+        return
+    paths = {name: folder / name for name in bundle.outputs if name not in bundle.inputs}
+    flaws = list(_find_flaws(bundle.schemas, paths))
+    if flaws and mode == "strict":
+        raise OutputError(f"solution {bundle.name!r}: its outputs break their schema:\n{_bullets(flaws)}\n{_REMEDY}")
+    _warn(bundle, flaws)
 
 
 def schema_cause(schemas: Mapping[str, TableSchema], outputs: Mapping[str, Path]) -> Cause | None:
-    """The cause of failure of outputs that break their schema."""
-    found = list(_flaws(schemas, outputs))
+    """The cause of failure where outputs break their schema, else None."""
+    flaws = list(_find_flaws(schemas, outputs))
     name = next((name for name in outputs if name in schemas), "")
-    return Cause(kind="invalid_output", subject=name, message=_listed(found), is_certain=True) if found else None
+    return Cause(kind="invalid_output", subject=name, message=_bullets(flaws), is_certain=True) if flaws else None
 
 
-def _outputs(bundle: SolutionBundle, folder: Path) -> dict[str, Path]:
-    return {name: folder / name for name in bundle.outputs if name not in bundle.inputs}
-
-
-def _flaws(schemas: Mapping[str, TableSchema], paths: Mapping[str, Path]) -> Iterator[str]:
+def _find_flaws(schemas: Mapping[str, TableSchema], paths: Mapping[str, Path]) -> Iterator[str]:
     for name, path in paths.items():
         if name not in schemas:
             continue
@@ -70,10 +71,10 @@ def _flaws(schemas: Mapping[str, TableSchema], paths: Mapping[str, Path]) -> Ite
             yield f"{name}: {error}"
 
 
-def _listed(found: list[str]) -> str:
-    return "\n".join(f"- {sentence}" for sentence in found)
+def _bullets(flaws: list[str]) -> str:
+    return "\n".join(f"- {sentence}" for sentence in flaws)
 
 
-def _warn(bundle: SolutionBundle, found: list[str]) -> None:
-    for sentence in found:
+def _warn(bundle: SolutionBundle, flaws: list[str]) -> None:
+    for sentence in flaws:
         _log.warning("solution %r: %s", bundle.name, sentence)

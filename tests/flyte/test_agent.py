@@ -30,12 +30,12 @@ def test_an_agents_work_goes_on_after_a_failure_in_the_next_task_and_is_kept(pyf
         done = pyflyte.run(*arguments)
         assert done.returncode == 0, done.stderr
         assert [call.name for call in server.calls] == ["tools"] * 3
-        told = json.loads((tmp_path / "kept" / "result.json").read_text())
+        saved = json.loads((tmp_path / "kept" / "result.json").read_text())
         again = pyflyte.run(*arguments)
         assert again.returncode == 0, again.stderr
         assert len(server.calls) == 3
-    assert [attempt["action"] for attempt in told["attempt_history"]] == ["agent", "agent"]
-    assert told["solution"]["code"] == RIGHT
-    assert len(told["calls"]) == 3
-    said = [message["content"] for message in told["conversation_history"]]
-    assert sum("It was judged, and failed." in content for content in said) == 1
+    assert [attempt["action"] for attempt in saved["attempt_history"]] == ["agent", "agent"]
+    assert saved["solution"]["code"] == RIGHT
+    assert len(saved["calls"]) == 3
+    messages = [message["content"] for message in saved["conversation_history"]]
+    assert sum("It was judged, and failed." in content for content in messages) == 1

@@ -62,9 +62,9 @@ def test_candidates_that_differ_end_a_run_as_they_end_generate(pyflyte: Any, tab
     assert not result["success"]
     assert result["error"] == again["error"]
     # Who was answered first has the first script: only whose is whose may be another.
-    for told in ("3 candidates pass every check", "table=table.csv", *(f"row_count = {n}" for n in (2, 3, 4))):
-        assert told in result["error"]
-        assert told in alone.error
+    for text in ("3 candidates pass every check", "table=table.csv", *(f"row_count = {n}" for n in (2, 3, 4))):
+        assert text in result["error"]
+        assert text in alone.error
     assert result["confidence"] == pytest.approx(alone.confidence)
     assert [attempt["round_number"] for attempt in result["attempt_history"]] == [1, 1, 1]
     assert len(result["calls"]) == len(alone.calls) == 4

@@ -1,4 +1,4 @@
-"""What a person meets at the terminal: help that reads, a request from a file, wrong input told in one line."""
+"""What a user sees at the terminal: help that reads, a request from a file, wrong input reported in one line."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def text_of(done: subprocess.CompletedProcess[str]) -> str:
         ({"prompt": 3}, "--prompt: "),
     ],
 )
-def test_input_that_cannot_be_converted_is_told_by_its_option(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(RequestError, match=message) as told:
+def test_input_that_cannot_be_converted_is_reported_by_its_option(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(RequestError, match=message) as caught:
         generate(**{"prompt": "p", "model": "replay:none", **wrong})
     # Nothing below it is printed.
-    assert told.value.__cause__ is None
-    assert told.value.__suppress_context__
-    assert "\n" not in str(told.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+    assert "\n" not in str(caught.value)
 
 
-def test_a_missing_option_is_told_with_what_it_is_for() -> None:
+def test_a_missing_option_is_reported_with_its_description() -> None:
     with pytest.raises(RequestError, match="--model is missing: openai/NAME, anthropic/NAME"):
         generate(prompt="p")
 
@@ -81,8 +81,8 @@ def test_every_setting_arrives() -> None:
     }
     options = {name: default for name, (_, default) in generate.python_interface.inputs_with_defaults.items()}
     made = configure(**{name: options[name] for name in Settings.model_fields} | given | {"model": "openai/any"})
-    told = AutoCoderAgent.model_validate({"model": "openai/any", **given})
-    assert made.model_dump() == told.model_dump()
+    expected = AutoCoderAgent.model_validate({"model": "openai/any", **given})
+    assert made.model_dump() == expected.model_dump()
 
 
 @pytest.mark.parametrize("script", ["evaluate", "generate", "implement", "profile"])

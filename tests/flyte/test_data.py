@@ -50,7 +50,7 @@ def test_what_a_model_would_see_is_masked_as_it_is_asked(tmp_path: Path) -> None
     assert "anna.berg@example.org" in extract_data_context(samples=samples, privacy="rows").text
 
 
-def test_an_empty_sample_is_told_by_its_name(tmp_path: Path) -> None:
+def test_an_empty_sample_is_named_in_the_error(tmp_path: Path) -> None:
     empty = tmp_path / "sales.csv"
     empty.touch()
     with pytest.raises(SampleError, match="sales"):

@@ -43,7 +43,7 @@ def asked(server: ModelServer) -> dict[str, int]:
     return dict(Counter(call.name for call in server.calls))
 
 
-def folder_told(finished: subprocess.CompletedProcess[str]) -> Path:
+def reported_folder(finished: subprocess.CompletedProcess[str]) -> Path:
     (line,) = [line for line in finished.stderr.splitlines() if "solution folder: " in line]
     return Path(line.partition("solution folder: ")[2])
 
@@ -56,7 +56,7 @@ def test_a_first_answer_that_is_right_takes_two_calls_and_leaves_a_folder_that_r
         done = pyflyte.run(*arguments(server, "right", table, "--name", "row-counter", "--save_to", "kept"))
     assert done.returncode == 0, done.stderr
     assert asked(server) == {"SolutionReply": 1, "TestsReply": 1}
-    assert folder_told(done) == tmp_path / "kept"
+    assert reported_folder(done) == tmp_path / "kept"
 
     (tmp_path / "elsewhere").mkdir()
     other = job.write_table(tmp_path / "elsewhere" / "other.csv", rows=5)
@@ -93,7 +93,7 @@ def test_a_killed_run_goes_on_where_it_was_and_an_identical_one_only_looks_its_l
         assert repeated.returncode == 0, repeated.stderr
         assert asked(server) == calls
         assert stages_in(repeated.stderr) == ["build environment"] * 2
-        assert folder_told(repeated) == folder_told(resumed)
+        assert reported_folder(repeated) == reported_folder(resumed)
 
 
 def test_a_build_that_failed_is_tried_again_by_the_next_run(pyflyte: Any, table: Path) -> None:
@@ -123,7 +123,7 @@ def test_a_run_without_success_fails_with_one_message_and_leaves_the_last_candid
 
         allowed = pyflyte.run(*command, "--allow_failure")
         assert allowed.returncode == 0, allowed.stderr
-        assert "len(lines) - 2" in (folder_told(allowed) / "solution.py").read_text()
+        assert "len(lines) - 2" in (reported_folder(allowed) / "solution.py").read_text()
         assert asked(server) == {"SolutionReply": 1, "TestsReply": 1, "RepairReply": 1}
 
 
@@ -134,11 +134,11 @@ def test_a_budget_spans_the_stages_and_a_larger_one_goes_on(pyflyte: Any, table:
         command = [*arguments(server, "bounded", table, "--allow_failure"), "--budget"]
         spent = pyflyte.run(*command, '{"max_calls": 3}')
         assert spent.returncode == 0, spent.stdout + spent.stderr
-        assert "max_calls=3 is spent" in (folder_told(spent) / "result.json").read_text()
+        assert "max_calls=3 is spent" in (reported_folder(spent) / "result.json").read_text()
         assert len(server.calls) == 3
         done = pyflyte.run(*command, '{"max_calls": 1}')
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "len(lines) - 1" in (folder_told(done) / "solution.py").read_text()
+        assert "len(lines) - 1" in (reported_folder(done) / "solution.py").read_text()
         assert len(server.calls) == 4
 
 
@@ -149,7 +149,9 @@ def test_a_budget_spans_the_stages_and_a_larger_one_goes_on(pyflyte: Any, table:
         (["--samples", '{"table": "missing.csv"}'], "samples.*missing.csv"),
     ],
 )
-def test_bad_input_is_told_before_any_model_is_asked(pyflyte: Any, table: Path, more: list[str], message: str) -> None:
+def test_bad_input_is_reported_before_a_model_is_called(
+    pyflyte: Any, table: Path, more: list[str], message: str
+) -> None:
     with ModelServer({}) as server:
         refused = pyflyte.run(*arguments(server, "refused", table), *more)
     assert refused.returncode == 1

@@ -71,14 +71,14 @@ def test_a_budget_bounds_all_chunks_together_and_a_larger_one_goes_on(tmp_path: 
 @pytest.mark.parametrize(
     ("more", "message"), [({"n": 0}, "n=0"), ({"chunk_size": 0}, "chunk_size=0"), ({"max_calls": -1}, "max_calls=-1: ")]
 )
-def test_bad_input_is_told_before_a_model_is_asked(tmp_path: Path, more: dict[str, Any], message: str) -> None:
+def test_bad_input_is_reported_before_a_model_is_called(tmp_path: Path, more: dict[str, Any], message: str) -> None:
     problems = write_problems(tmp_path / "problems.jsonl")
     with ModelServer({}) as server, pytest.raises(Exception, match=message):
         sampling.generate_and_evaluate(problems=str(problems), model="openai/any", api_base=server.url, **more)
     assert not server.calls
 
 
-def test_problems_that_cannot_be_judged_are_told_before_a_model_is_asked(tmp_path: Path) -> None:
+def test_problems_that_cannot_be_judged_are_reported_before_a_model_is_called(tmp_path: Path) -> None:
     problems = write_problems(tmp_path / "problems.jsonl")
     problems.write_text(problems.read_text().replace("assert twice(2) == 4", "twice(2) == 4"))
     with ModelServer({}) as server, pytest.raises(Exception, match="'Own/1': there is nothing in its tests that a sam"):

@@ -129,11 +129,11 @@ def test_the_task_leaves_the_build_log_in_its_deck(
     result: CodeGenEvalResult, noting: Noting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del noting
-    shown = {}
-    monkeypatch.setattr("flyteplugins_codegen.flyte.tasks.Deck", shown.__setitem__)
+    decks = {}
+    monkeypatch.setattr("flyteplugins_codegen.flyte.tasks.Deck", decks.__setitem__)
     built = build_image(result=with_images(result, ImageConfig(builder="noting"), "host.example/x:2"), push=False)
     assert isinstance(built, BuiltImage)
-    page = html.unescape(shown["Image"])
+    page = html.unescape(decks["Image"])
     assert "host.example/x:2</h1>" in page
     assert "built by flytekit&#x27;s builder" in page
 
@@ -141,9 +141,9 @@ def test_the_task_leaves_the_build_log_in_its_deck(
 def test_an_image_that_is_built_while_generating_leaves_its_log_in_a_deck(
     noting: Noting, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shown = {}
+    decks = {}
     monkeypatch.setenv("HOME", str(tmp_path))  # flytekit's cache lies in the home folder
-    monkeypatch.setattr("flyteplugins_codegen.flyte.tasks.Deck", shown.__setitem__)
+    monkeypatch.setattr("flyteplugins_codegen.flyte.tasks.Deck", decks.__setitem__)
     with ModelServer({"SolutionReply": [job.solution()]}) as server:
         generate_in_flyte(
             prompt="count the rows while an image is built",
@@ -156,6 +156,6 @@ def test_an_image_that_is_built_while_generating_leaves_its_log_in_a_deck(
             skip_tests=True,
         )
     assert len(noting.specs) == 1
-    page = html.unescape(shown["Image"])
+    page = html.unescape(decks["Image"])
     assert "image-counter-environment" in page
     assert "built by flytekit&#x27;s builder" in page

@@ -19,7 +19,7 @@ from model_server import ModelServer
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.errors import DataError, NotApprovedError, NotSuccessfulError, RequestError, SampleError
 from flyteplugins_codegen.flyte import refresh as refresh_tasks
-from flyteplugins_codegen.flyte.refresh import Made, refresh, settle
+from flyteplugins_codegen.flyte.refresh import ComparedRenewal, refresh, settle
 from flyteplugins_codegen.flyte.refresh_state import NOW, RefreshOrder, RefreshState
 from flyteplugins_codegen.models.data import Drift, DriftReport
 from flyteplugins_codegen.models.refresh import (
@@ -139,15 +139,15 @@ def saved(made: Path, tmp_path: Path) -> Saved:
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Every page that goes to the Deck "Refresh"."""
-    shown: list[str] = []
+    pages: list[str] = []
     render = refresh_tasks.render_refresh
 
     def keep(*arguments: Any) -> str:
-        shown.append(render(*arguments))
-        return shown[-1]
+        pages.append(render(*arguments))
+        return pages[-1]
 
     monkeypatch.setattr(refresh_tasks, "render_refresh", keep)
-    return shown
+    return pages
 
 
 def test_where_nothing_changed_no_model_is_asked(saved: Saved, pages: list[str]) -> None:
@@ -230,10 +230,10 @@ def test_outputs_that_differ_stop_for_a_human_who_is_asked_at_the_terminal(
     halved = for_high_prices("/ 2")
     with ModelServer({"RepairReply": [halved]}) as server:
         monkeypatch.setattr("click.confirm", nobody)
-        with pytest.raises(NotApprovedError, match=r"nobody is here to be asked; it lies in .*totals-") as told:
+        with pytest.raises(NotApprovedError, match=r"nobody is here to be asked; it lies in .*totals-") as caught:
             saved.refresh(data, server)
         assert saved.code() == CODE
-        proposed = Path(str(told.value).partition("it lies in ")[2].partition(",")[0])
+        proposed = Path(str(caught.value).partition("it lies in ")[2].partition(",")[0])
         assert "/ 2" in (proposed / "solution.py").read_text()
 
         asked: list[str] = []
@@ -316,7 +316,7 @@ def test_on_a_cluster_a_gate_stands_before_the_node_that_replaces(
 ) -> None:
     monkeypatch.setattr(settle, "_wf", None)  # a pod compiles once in its process, and flytekit keeps that
     far = OutputDifference(data="the fresh data", output="total", difference=0.5, told="total: 1 -> 2")
-    made = Made(renewal=Renewal(is_success=True, reason="r"), comparison=Comparison(differences=(far,)))
+    made = ComparedRenewal(renewal=Renewal(is_success=True, reason="r"), comparison=Comparison(differences=(far,)))
     image = Image(name="default", fqn="registry.example/team/runner", tag="1")
     settings = SerializationSettings(ImageConfig(default_image=image), "flytesnacks", "development", "v1")
     context = FlyteContextManager.current_context().with_serialization_settings(settings)
@@ -359,7 +359,7 @@ def with_constraint(saved: Saved) -> None:
         (None, {"approval": "sometimes"}, RequestError, "approval='sometimes': Input should be 'never'"),
     ],
 )
-def test_what_cannot_be_refreshed_is_told_in_one_message(
+def test_what_cannot_be_refreshed_is_reported_in_one_message(
     saved: Saved, prepare: Any, options: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     if prepare is not None:
@@ -384,11 +384,11 @@ def test_a_sample_that_is_gone_is_noted_and_stops_nothing(
 
 
 def test_the_deck_has_the_page(saved: Saved, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[tuple[str, str]] = []
-    monkeypatch.setattr(refresh_tasks, "Deck", lambda name, html: shown.append((name, html)) or Deck(name, html))
+    pages: list[tuple[str, str]] = []
+    monkeypatch.setattr(refresh_tasks, "Deck", lambda name, html: pages.append((name, html)) or Deck(name, html))
     saved.refresh(table(saved.folder / "fresh.csv", USUAL))
-    assert {name for name, _ in shown} == {"Refresh"}
-    assert all(html.startswith("<iframe") and "sandbox" in html for _, html in shown)
+    assert {name for name, _ in pages} == {"Refresh"}
+    assert all(html.startswith("<iframe") and "sandbox" in html for _, html in pages)
 
 
 def test_pyflyte_says_how_it_went(pyflyte: Any, saved: Saved) -> None:

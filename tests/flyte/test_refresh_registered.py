@@ -90,7 +90,7 @@ def test_a_new_version_is_registered_and_the_launch_plan_moves_with_all_that_it_
     assert plan.spec == before.spec
 
 
-def test_a_launch_plan_that_is_not_there_is_told_before_anything_is_registered(
+def test_a_launch_plan_that_is_not_there_is_reported_before_anything_is_registered(
     registered: RegisteredSolution, admin: FlyteAdmin, tmp_path: Path
 ) -> None:
     data = {"table": FlyteFile(str(other_table(tmp_path / "fresh.csv")))}
@@ -114,7 +114,7 @@ def test_a_name_means_the_version_that_is_there_now(registered: RegisteredSoluti
 
 
 @pytest.mark.parametrize("name", ["nobody", "row-counter@other"])
-def test_a_solution_that_nobody_registered_is_told(registered: RegisteredSolution, name: str) -> None:
+def test_a_solution_that_nobody_registered_is_reported(registered: RegisteredSolution, name: str) -> None:
     with pytest.raises(RequestError, match="find_solutions"):
         order_of(name, "", "")
 

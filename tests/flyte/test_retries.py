@@ -84,7 +84,7 @@ def test_what_no_other_try_can_help_fails_at_once(error: CodegenError) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"run_test": {}}, "run_tests"),
         ({"run_tests": {"retries": -1}}, "greater than or equal to 0"),
@@ -93,7 +93,7 @@ def test_what_no_other_try_can_help_fails_at_once(error: CodegenError) -> None:
     ],
 )
 def test_settings_of_a_stage_that_is_none_or_that_are_not_possible_are_refused(
-    settings: dict[str, Any], told: str
+    settings: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValidationError, match=told):
+    with pytest.raises(ValidationError, match=message):
         AutoCoderAgent(model="openai/any", stage_settings=settings)

@@ -26,6 +26,7 @@ LEVELS: tuple[frozenset[str], ...] = (
     frozenset({"judging"}),
     frozenset({"solution"}),
     frozenset({"stages"}),
+    frozenset({"result_parts"}),
     frozenset({"result"}),
     frozenset({"registered"}),
     frozenset({"agent", "autogen"}),

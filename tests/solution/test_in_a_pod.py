@@ -222,12 +222,12 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "content", "told"), BAD)
+@pytest.mark.parametrize(("kind", "content", "message"), BAD)
 def test_what_a_cluster_does_not_read_fails_with_the_same_words(
-    run: Run, image: str, tmp_path: Path, kind: str, content: Any, told: str
+    run: Run, image: str, tmp_path: Path, kind: str, content: Any, message: str
 ) -> None:
     plan = planned(tmp_path, outputs={} if content is None else {"out": encoded(content)})
-    with pytest.raises(FAILURES, match=told):
+    with pytest.raises(FAILURES, match=message):
         run(task_of(image, {"out": kind}), {"plan": plan})
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.solution.script import file_digests, folder_digests, plain_text
+from flyteplugins_codegen.solution.outputs import file_digests, folder_digests, plain_text
 
 
 def digests(folder: Path, data: bytes) -> dict[str, str]:

@@ -15,7 +15,8 @@ from flyteplugins_codegen.models.run import Cause, ScriptRun
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Output, Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.solution.expectations import expect_outputs
-from flyteplugins_codegen.solution.script import ScriptJob, folder_digests, read_value, run_script
+from flyteplugins_codegen.solution.outputs import folder_digests, read_value
+from flyteplugins_codegen.solution.script import ScriptJob, run_script
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_a_file_may_be_given_as_its_content(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(
-    ("inputs", "values", "told"),
+    ("inputs", "values", "message"),
     [
         ({"n": "int"}, {}, "input 'n' .int. has no value"),
         ({"n": "int"}, {"n": 1, "m": 2}, "no input is called 'm'"),
@@ -90,9 +91,9 @@ def test_a_file_may_be_given_as_its_content(sandbox: Sandbox) -> None:
     ],
 )
 def test_a_bad_value_names_its_input(
-    sandbox: Sandbox, inputs: dict[str, TypeName], values: dict[str, Any], told: str
+    sandbox: Sandbox, inputs: dict[str, TypeName], values: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(InterfaceError, match=told):
+    with pytest.raises(InterfaceError, match=message):
         ran(sandbox, "", inputs=inputs, values=values)
 
 
@@ -136,7 +137,7 @@ def test_a_missing_output_names_what_was_written_instead(sandbox: Sandbox) -> No
 
 
 @pytest.mark.parametrize(
-    ("type_name", "solution", "told"),
+    ("type_name", "solution", "message"),
     [
         ("int", write("out", "3.0"), "base 10"),
         ("bool", write("out", "yes"), "'true' or 'false'"),
@@ -148,10 +149,12 @@ def test_a_missing_output_names_what_was_written_instead(sandbox: Sandbox) -> No
         ("directory", "import os; os.makedirs('/var/outputs/out/a'); open('/var/outputs/out/a/b', 'w')", "'a_b'"),
     ],
 )
-def test_an_output_of_another_type_is_invalid(sandbox: Sandbox, type_name: TypeName, solution: str, told: str) -> None:
+def test_an_output_of_another_type_is_invalid(
+    sandbox: Sandbox, type_name: TypeName, solution: str, message: str
+) -> None:
     cause = cause_of(ran(sandbox, solution, {"out": type_name}))
     assert (cause.kind, cause.subject) == ("invalid_output", "out")
-    assert told in cause.message
+    assert message in cause.message
 
 
 def test_the_launcher_is_not_believed(sandbox: Sandbox) -> None:
@@ -226,8 +229,8 @@ def test_a_failure_of_the_sandbox_is_never_the_program_s() -> None:
 
 
 @pytest.fixture(scope="module")
-def left(sandbox: Sandbox) -> Mapping[str, Output]:
-    """What one script left, for every comparison below."""
+def outputs(sandbox: Sandbox) -> Mapping[str, Output]:
+    """What one script outputs, for every comparison below."""
     solution = "".join(write(name, text) for name, text in TEXTS.items()) + write("f", "a,b\n1,2\n\n")
     solution += "import os; os.mkdir('/var/outputs/p'); open('/var/outputs/p/a', 'w').write('abc\\n')\n"
     run, outputs = ran(sandbox, solution, {**SIMPLE, "f": "file", "p": "directory"})
@@ -258,12 +261,12 @@ TYPES: dict[str, TypeName] = {**SIMPLE, "f": "file", "p": "directory"}
         ("p", {"a": "abc"}),
     ],
 )
-def test_what_is_equal_by_value_is_as_expected(left: Mapping[str, Output], name: str, expected: Any) -> None:
-    assert expect_outputs(left, {name: expected}, TYPES) is None
+def test_what_is_equal_by_value_is_as_expected(outputs: Mapping[str, Output], name: str, expected: Any) -> None:
+    assert expect_outputs(outputs, {name: expected}, TYPES) is None
 
 
 @pytest.mark.parametrize(
-    ("name", "expected", "told"),
+    ("name", "expected", "message"),
     [
         ("n", 8, "expected 8, found 7"),
         ("n", 7.0, "expected 7.0, found 7"),
@@ -284,30 +287,32 @@ def test_what_is_equal_by_value_is_as_expected(left: Mapping[str, Output], name:
         ("p", {"b": "abc"}, "expected the files ['b'], found ['a']"),
     ],
 )
-def test_what_differs_is_shown_with_both_sides(left: Mapping[str, Output], name: str, expected: Any, told: str) -> None:
-    cause = expect_outputs(left, {name: expected}, TYPES)
+def test_what_differs_is_shown_with_both_sides(
+    outputs: Mapping[str, Output], name: str, expected: Any, message: str
+) -> None:
+    cause = expect_outputs(outputs, {name: expected}, TYPES)
     assert cause is not None
     assert (cause.kind, cause.subject) == ("wrong_output", name)
-    assert told in cause.message
+    assert message in cause.message
 
 
 @pytest.mark.parametrize(
-    ("content", "expected", "told"),
+    ("content", "expected", "message"),
     [
         (b"abc" + b"\n" * 5_000 + b"JUNK", "abc", "expected 3 bytes, found 5007; it goes on after the text"),
         (b"a\xff\n", "a\ufffd", "line 1: expected 'a\ufffd', found 'a\\\\xff'"),
         (b"a", "a\ud800", "line 1"),
     ],
 )
-def test_a_file_is_equal_to_its_text_alone(tmp_path: Path, content: bytes, expected: str, told: str) -> None:
+def test_a_file_is_equal_to_its_text_alone(tmp_path: Path, content: bytes, expected: str, message: str) -> None:
     (tmp_path / "f").write_bytes(content)
     output = Output("f", is_directory=False, size_bytes=len(content), files={"f": tmp_path / "f"})
     cause = expect_outputs({"f": output}, {"f": expected}, {"f": "file"})
     assert cause is not None
-    assert told in cause.message
+    assert message in cause.message
 
 
-def test_a_long_difference_is_shortened(left: Mapping[str, Output]) -> None:
-    cause = expect_outputs(left, {"f": "x" * 100_000}, TYPES)
+def test_a_long_difference_is_shortened(outputs: Mapping[str, Output]) -> None:
+    cause = expect_outputs(outputs, {"f": "x" * 100_000}, TYPES)
     assert cause is not None
     assert len(cause.message) < 1000

@@ -126,7 +126,7 @@ def test_runtime_class_labels_and_room_in_tmp_are_the_users() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "message"),
     [
         ({"runtime_class": "gVisor!"}, "no name of a RuntimeClass"),
         ({"labels": {"team": "a b"}}, "no label"),
@@ -134,8 +134,8 @@ def test_runtime_class_labels_and_room_in_tmp_are_the_users() -> None:
         ({"tmp_size": "lots"}, "no quantity"),
     ],
 )
-def test_a_setting_that_kubernetes_would_refuse_is_refused_here(setting: dict[str, Any], told: str) -> None:
-    with pytest.raises(ValidationError, match=told):
+def test_a_setting_that_kubernetes_would_refuse_is_refused_here(setting: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
         PodSettings(**setting)
 
 

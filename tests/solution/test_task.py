@@ -1,4 +1,4 @@
-"""A solution as a Flyte task: called, composed, packaged, and what its pod is told."""
+"""A solution as a Flyte task: called, composed, packaged, and its pod."""
 
 from __future__ import annotations
 

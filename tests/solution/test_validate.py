@@ -119,10 +119,10 @@ def test_a_saved_solution_keeps_its_schemas(result: CodeGenEvalResult, folder: P
 
 
 def launched(folder: Path, image: Path, sales: Path, *, validate: str) -> tuple[int, str, str]:
-    """The status of a pod's command in the files of an image, what it said, and what a cluster shows as the error."""
+    """The status of a pod's command in the files of an image, its output, and the error that a cluster shows."""
     inputs, outputs = image / "inputs", image / "outputs"
-    for place in (inputs, outputs):
-        place.mkdir(parents=True)
+    for mount in (inputs, outputs):
+        mount.mkdir(parents=True)
     for name in ("launcher.py", "validator.py", "schemas.json"):
         shutil.copy(folder / name, image / name)
     (image / "solution.py").write_text((folder / "solution.py").read_text().replace("/var/outputs", str(outputs)))
@@ -147,9 +147,9 @@ def test_in_a_pod_the_launcher_refuses_and_the_cluster_shows_why(folder: Path, b
     status, _, error = launched(folder, tmp_path / "a", broken, validate="strict")
     assert (status, error) == (launcher.DATA_ERROR, f"{BROKEN}\nThe script was not started.")
     assert not (tmp_path / "a" / "outputs" / "done").exists()
-    status, said, error = launched(folder, tmp_path / "b", broken, validate="warn")
+    status, output, error = launched(folder, tmp_path / "b", broken, validate="warn")
     assert (status, error) == (0, "")
-    assert f"launcher: warning: {BROKEN}" in said
+    assert f"launcher: warning: {BROKEN}" in output
 
 
 def test_in_a_pod_outputs_are_held_against_their_schema(folder: Path, tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_a_pandera_schema_of_the_users_own_is_held_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "told"),
+    ("schema", "message"),
     [
         (
             pa.DataFrameSchema({"a": pa.Column(int, pa.Check(lambda column: column > 0, name="mine"))}),
@@ -217,8 +217,8 @@ def test_a_pandera_schema_of_the_users_own_is_held_to(tmp_path: Path) -> None:
         ({"columns": [{"name": "a", "type": "money"}]}, "columns.0.type"),
     ],
 )
-def test_a_schema_that_cannot_be_taken_over_says_why(schema: Any, told: str) -> None:
-    with pytest.raises(RequestError, match=re.escape(told)):
+def test_a_schema_that_cannot_be_taken_over_says_why(schema: Any, message: str) -> None:
+    with pytest.raises(RequestError, match=re.escape(message)):
         read_schema("report", schema)
 
 

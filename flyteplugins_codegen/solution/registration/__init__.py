@@ -1,1 +1,1 @@
-"""Solutions in a Flyte control plane: registered under the digest of what they are, found again, and loaded."""
+"""Solutions in a Flyte control plane: registered under the digest of their content, found, and loaded."""

@@ -1,4 +1,4 @@
-"""The launch plan of a solution: its schedule, notifications and inputs, on a workflow of the one task."""
+"""Launch plans of solutions: schedule, notifications and inputs for a workflow of one task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flytekit.remote import FlyteRemote
 from flytekit.tools.translator import get_serializable
 
 from flyteplugins_codegen.errors import InterfaceError, RequestError
-from flyteplugins_codegen.solution.registration.record import Place, readable_refusals
+from flyteplugins_codegen.solution.registration.record import ProjectDomain, remote_errors
 from flyteplugins_codegen.solution.task import PYTHON_TYPES, SandboxTask
 
 _FILES = {"file", "directory"}
@@ -33,11 +33,11 @@ _NAMES = Lock()
 class LaunchPlanSettings:
     """How a registered solution is launched: `result.register(launch_plan=LaunchPlanSettings(schedule=...))`.
 
-    `name` is the task's where none is given; a new version of a plan takes over the schedule of the old one.
-    `schedule` and `notifications` are flytekit's own. `inputs` are defaults by name; a file is an address in the
-    object store, or a path on this machine, which is uploaded. The samples are no defaults: a schedule is for other
-    data. `is_active` puts the schedule to work at once. Runs of a schedule are always done anew
-    (`overwrite_cache`), for Flyte's cache knows a file by its address, whatever is in it by now.
+    `name` defaults to the task's name; a new version of an active plan takes over its schedule. `schedule` and
+    `notifications` are flytekit's. `inputs` are defaults by name; a file is an address in the object store, or a path
+    on this machine, which is uploaded. The samples are not used as defaults, because a schedule is for other data.
+    `is_active` starts the schedule at once. `overwrite_cache` defaults to true with a schedule, because Flyte's cache
+    identifies a file by its address, whatever its content.
     """
 
     name: str | None = None
@@ -49,7 +49,7 @@ class LaunchPlanSettings:
 
 
 def check_launch_plan(settings: LaunchPlanSettings, task: SandboxTask) -> None:
-    """Raise InterfaceError or RequestError for inputs and a schedule that do not fit the task."""
+    """Raise InterfaceError or RequestError where the inputs or the schedule do not fit the task."""
     declared = task.bundle.inputs
     unknown = next((name for name in settings.inputs if name not in declared), None)
     if unknown is not None:
@@ -73,23 +73,26 @@ def check_launch_plan(settings: LaunchPlanSettings, task: SandboxTask) -> None:
 def build_launch_plan(
     settings: LaunchPlanSettings, task: SandboxTask, remote: FlyteRemote, serialization: SerializationSettings
 ) -> tuple[Any, Any]:
-    """The specs of the workflow around the task, and of the launch plan of it, as the control plane takes them.
+    """The specs of a workflow with the task as its only node, and of its launch plan, for the control plane.
 
-    A launch plan is always of a workflow, so the task gets one of its own, of the same name. Local files among the
-    inputs are uploaded on the way.
+    A launch plan starts a workflow, never a task, so the task gets a workflow of the same name. Local files among the
+    inputs are uploaded.
     """
     workflow = _workflow_of(task)
     name = settings.name or task.name
+    overwrite_cache = settings.overwrite_cache
+    if overwrite_cache is None and settings.schedule is not None:
+        overwrite_cache = True
     with remote.remote_context():
         inputs = {key: _default(value, task, key, remote, serialization) for key, value in settings.inputs.items()}
-        with _free_name(name):
+        with _released_name(name):
             plan = LaunchPlan.create(
                 name=name,
                 workflow=workflow,
                 default_inputs=inputs,
                 schedule=settings.schedule,
                 notifications=list(settings.notifications),
-                overwrite_cache=_overwrites_cache(settings),
+                overwrite_cache=overwrite_cache,
             )
     entities: OrderedDict[Any, Any] = OrderedDict()
     specified = get_serializable(entities, serialization, plan)
@@ -97,19 +100,19 @@ def build_launch_plan(
 
 
 @contextlib.contextmanager
-def _free_name(name: str) -> Iterator[None]:
-    """A name that flytekit, which refuses a second plan of one, has not in use; the user's own plan stays as it is.
+def _released_name(name: str) -> Iterator[None]:
+    """Context in which flytekit accepts a plan of this name: it refuses a second one. The user's own plan is restored.
 
-    One thread at a time: flytekit keeps the names of a process in one place.
+    One thread at a time, because flytekit has one table of names for the process.
     """
     with _NAMES:
-        held = LaunchPlan.CACHE.pop(name, None)
+        existing = LaunchPlan.CACHE.pop(name, None)
         try:
             yield
         finally:
             LaunchPlan.CACHE.pop(name, None)
-            if held is not None:
-                LaunchPlan.CACHE[name] = held
+            if existing is not None:
+                LaunchPlan.CACHE[name] = existing
 
 
 def _workflow_of(task: SandboxTask) -> Workflow:
@@ -119,12 +122,6 @@ def _workflow_of(task: SandboxTask) -> Workflow:
     for name in task.bundle.outputs:
         workflow.add_workflow_output(name, node.outputs[name])
     return workflow
-
-
-def _overwrites_cache(settings: LaunchPlanSettings) -> bool | None:
-    if settings.overwrite_cache is not None or settings.schedule is None:
-        return settings.overwrite_cache
-    return True
 
 
 def _default(
@@ -145,26 +142,25 @@ def _default(
     return PYTHON_TYPES[kind](address)
 
 
-# Moving a launch plan from one version of a solution to the next, with all that it says.
+# --- moving a plan to the next version of a solution ---
 
 
-def active_plan(remote: FlyteRemote, place: Place, name: str) -> LaunchPlanMessage | None:
-    """The active launch plan of this name; None where none is active. Raises RemoteError."""
-    named = NamedEntityIdentifier(project=place.project, domain=place.domain, name=name)
-    with readable_refusals(remote, f"looking up launch plan {name!r}"):
+def active_plan(remote: FlyteRemote, target: ProjectDomain, name: str) -> LaunchPlanMessage | None:
+    """The active launch plan of this name, None where none is active. Raises RemoteError."""
+    identifier = NamedEntityIdentifier(project=target.project, domain=target.domain, name=name)
+    with remote_errors(remote, f"looking up launch plan {name!r}"):
         try:
-            return remote.client.raw.get_active_launch_plan(ActiveLaunchPlanRequest(id=named))
+            return remote.client.raw.get_active_launch_plan(ActiveLaunchPlanRequest(id=identifier))
         except FlyteEntityNotExistException:
             return None
 
 
 def move_plan(remote: FlyteRemote, plan: LaunchPlanMessage, workflow: Identifier) -> str:
-    """Have the active launch plan start another version of its workflow; returns `name@version` of the plan.
+    """Make the active launch plan start another version of its workflow. Returns `name@version` of the plan.
 
-    Schedule, notifications, inputs and all else stay as they are, for the plan's own text is taken over. The same
-    again changes nothing.
+    Schedule, notifications, inputs and everything else are copied from the plan. A second call changes nothing.
 
-    Raises RemoteError, and RequestError where the plan is of another workflow.
+    Raises RemoteError, and RequestError where the plan starts another workflow.
     """
     if plan.spec.workflow_id.name != workflow.name:
         raise RequestError(
@@ -175,7 +171,7 @@ def move_plan(remote: FlyteRemote, plan: LaunchPlanMessage, workflow: Identifier
     spec.CopyFrom(plan.spec)
     spec.workflow_id.CopyFrom(workflow.to_flyte_idl())
     moved = Identifier(ResourceType.LAUNCH_PLAN, workflow.project, workflow.domain, plan.id.name, workflow.version)
-    with readable_refusals(remote, f"moving launch plan {plan.id.name!r}"):
+    with remote_errors(remote, f"moving launch plan {plan.id.name!r}"):
         with contextlib.suppress(FlyteEntityAlreadyExistsException):
             remote.client.raw.create_launch_plan(LaunchPlanCreateRequest(id=moved.to_flyte_idl(), spec=spec))
         remote.activate_launchplan(moved)

@@ -1,4 +1,4 @@
-"""Talking to a Flyte control plane: which one, which project, and its errors as ours."""
+"""The control plane, its errors as ours, and the record that a registered task keeps of its solution."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from flyteplugins_codegen.errors import RemoteError, RequestError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import BuiltImage
 
-# `pyflyte register` and `pyflyte run --remote` go there by default.
+# The defaults of `pyflyte register` and `pyflyte run --remote`.
 _PROJECT, _DOMAIN = "flytesnacks", "development"
 _CALL_TIMEOUT_S = 60.0
 
 
-class Place(Value):
+class ProjectDomain(Value):
     """A project and a domain of a control plane."""
 
     project: str
@@ -40,7 +40,7 @@ class Place(Value):
 
 
 def open_remote(remote: FlyteRemote | None) -> FlyteRemote:
-    """The remote itself, or the one of flytekit's configuration. Raises RemoteError where there is none."""
+    """The given remote, else that of flytekit's configuration. Raises RemoteError where none is configured."""
     if remote is not None:
         return remote
     if get_config_file(None) is None and not os.environ.get("FLYTE_PLATFORM_URL"):
@@ -51,17 +51,17 @@ def open_remote(remote: FlyteRemote | None) -> FlyteRemote:
     return FlyteRemote(Config.auto(), interactive_mode_enabled=False)
 
 
-def place_of(remote: FlyteRemote, project: str | None, domain: str | None) -> Place:
-    """As asked; else the remote's own, the place of the execution that this runs in, or pyflyte's default."""
+def choose_project_domain(remote: FlyteRemote, project: str | None, domain: str | None) -> ProjectDomain:
+    """The arguments, else the remote's own project and domain, those of the current execution, or pyflyte's default."""
     environment = os.environ.get
-    return Place(
+    return ProjectDomain(
         project=project or remote.default_project or environment("FLYTE_INTERNAL_EXECUTION_PROJECT") or _PROJECT,
         domain=domain or remote.default_domain or environment("FLYTE_INTERNAL_EXECUTION_DOMAIN") or _DOMAIN,
     )
 
 
-def who_asks() -> str:
-    """The execution that this runs in, which tells who launched it; else the user of this machine."""
+def current_user() -> str:
+    """The current execution, from which its user can be looked up; else the user of this machine."""
     names = [os.environ.get(f"FLYTE_INTERNAL_EXECUTION_{part}", "") for part in ("PROJECT", "DOMAIN", "ID")]
     if all(names):
         return f"execution {':'.join(names)}"
@@ -72,54 +72,47 @@ def who_asks() -> str:
 
 
 @contextlib.contextmanager
-def readable_refusals(remote: FlyteRemote, task: str) -> Iterator[None]:
-    """Say what the control plane said, and what to do, instead of a traceback of gRPC. `task` is what was tried.
-
-    Raises RemoteError.
-    """
+def remote_errors(remote: FlyteRemote, task: str) -> Iterator[None]:
+    """Context that raises the control plane's errors as RemoteError, with the remedy. `task` is what was tried."""
     endpoint = remote.config.platform.endpoint
     try:
         with scoped_grpc_deadline(_CALL_TIMEOUT_S):
             yield
     except FlyteException as error:
-        raise RemoteError(f"{task}: {endpoint} {_explained(error)}") from error
+        raise RemoteError(f"{task}: {endpoint} {_explain(error)}") from error
     except RequestError:
         raise
     except (OSError, ValueError, RuntimeError) as error:
-        # What flytekit raises on the way there: no certificate, a login that failed, an upload refused.
+        # flytekit raises these for a missing certificate, a failed login, a refused upload.
         raise RemoteError(f"{task}: {endpoint} could not be asked: {error}") from error
 
 
-def _explained(error: FlyteException) -> str:
-    said = refusal_text(error)
+def _explain(error: FlyteException) -> str:
+    message = refusal_text(error)
     if isinstance(error, FlyteSystemUnavailableException):
-        return f"cannot be reached ({said}); check the endpoint, `insecure` of its configuration, and the network"
+        return f"cannot be reached ({message}); check the endpoint, `insecure` of its configuration, and the network"
     if isinstance(error, FlyteTimeout):
         return f"did not answer within {_CALL_TIMEOUT_S:.0f} s; check the endpoint and the network"
     if isinstance(error, FlyteAuthenticationException):
-        return f"does not know you ({said}); log in, or check authType and credentials of the configuration"
+        return f"does not know you ({message}); log in, or check authType and credentials of the configuration"
     if isinstance(error, FlyteEntityNotExistException):
-        return f"has no such thing: {said}; find_solutions(remote) lists what is there"
-    if "failed to validate that project" in said or "is unrecognized by system" in said:
-        return f"refuses the place: {said}; pass project and domain that are there, or make the project first"
-    return f"refused: {said}"
+        return f"has no such thing: {message}; find_solutions(remote) lists what is there"
+    if "failed to validate that project" in message or "is unrecognized by system" in message:
+        return f"refuses the place: {message}; pass project and domain that are there, or make the project first"
+    return f"refused: {message}"
 
 
 def refusal_text(error: BaseException) -> str:
-    """The words of the control plane, in one line."""
-    cause = error.__cause__
-    details = getattr(cause, "details", None)
-    said = details() if callable(details) else str(error)
-    return " ".join(str(said).split()) or type(error).__name__
-
-
-# What is known of a registered solution.
+    """The control plane's message in one line."""
+    details = getattr(error.__cause__, "details", None)
+    message = details() if callable(details) else str(error)
+    return " ".join(str(message).split()) or type(error).__name__
 
 
 class Provenance(Value):
-    """Where a solution comes from. `registered_by` is a user's name, or in a pod the execution.
+    """Where a solution comes from. `registered_by` is a user's name, in a pod the execution.
 
-    No sample, no conversation and no secret is in it: whoever may look at a task may read it.
+    It holds no sample, conversation or secret: everyone who may read the task may read it.
     """
 
     prompt: str
@@ -132,10 +125,10 @@ class Provenance(Value):
 
 
 class RegisteredSolution(Value):
-    """A solution by its id in the control plane. `created_at` is when it was first registered, by the server's clock.
+    """A solution and its id in the control plane. `created_at` is the server's time of its first registration.
 
-    `launch_plan` is `name@version` of the plan that was registered with it, if one was; `built` the image that was
-    built for it, with what the builder printed.
+    `launch_plan` is `name@version` of the plan that was registered with it, if any; `built` is the image that was built
+    for it, with the builder's output.
     """
 
     project: str
@@ -150,25 +143,24 @@ class RegisteredSolution(Value):
 
     @property
     def id(self) -> str:
-        """`project:domain:name:version`, which `load_solution` takes."""
+        """`project:domain:name:version`, as `load_solution` takes it."""
         return f"{self.project}:{self.domain}:{self.name}:{self.version}"
 
     def __str__(self) -> str:
-        """The id, and where to look at it."""
+        """The id and the console's address."""
         return f"{self.id} ({self.console_url})"
 
 
-# What a registered task's template holds beside how to run it: where the solution comes from, and all of its
-# source.
+# --- the record in a task's template ---
 
 _KEY = "flyteplugins_codegen"
-# A control plane takes messages of 4 MiB at its default settings, and its answer to a list holds many tasks.
+# A control plane accepts messages of 4 MiB by default, and its reply to a list request holds many tasks.
 _MAX_BYTES = 2**20
 _MAX_SUMMARY_CHARS = 200
 
 
 class SolutionRecord(Value):
-    """The record of one task. `digest` names solution, environment and interface; `source` is the result as JSON."""
+    """The record of a task. `digest` is of solution, environment and interface; `source` is the result as JSON."""
 
     digest: str
     provenance: Provenance
@@ -176,7 +168,7 @@ class SolutionRecord(Value):
 
 
 def write_record(spec: TaskSpec, record: SolutionRecord) -> TaskSpec:
-    """The task's spec with the record, and with the prompt as the description that the console shows.
+    """The task's spec with the record, and with the prompt as description for the console.
 
     Raises RequestError for a record that is too large for a template.
     """
@@ -194,12 +186,12 @@ def write_record(spec: TaskSpec, record: SolutionRecord) -> TaskSpec:
 
 
 def read_record(custom: Mapping[str, Any] | None) -> SolutionRecord | None:
-    """The record of a registered task; None for a task that is no solution of ours."""
-    found = (custom or {}).get(_KEY)
+    """The record in a registered task's template; None for a task that is not a solution of ours."""
+    record = (custom or {}).get(_KEY)
     try:
-        return None if found is None else SolutionRecord.model_validate(found)
+        return None if record is None else SolutionRecord.model_validate(record)
     except ValueError:
-        # Of a later version of this package, or of somebody else who uses the word.
+        # Written by a later version of this package, or by other software under the same key.
         return None
 
 

@@ -1,4 +1,4 @@
-"""Registering a solution: its task under the digest of what it is, and a launch plan under the digest of that."""
+"""Registers a solution as a task under the digest of its content, with its launch plan, and finds it again."""
 
 from __future__ import annotations
 
@@ -31,61 +31,66 @@ from flyteplugins_codegen.solution.registration.launch_plans import (
     check_launch_plan,
 )
 from flyteplugins_codegen.solution.registration.record import (
-    Place,
+    ProjectDomain,
     Provenance,
     RegisteredSolution,
     SolutionRecord,
     read_record,
-    readable_refusals,
+    remote_errors,
     write_record,
 )
 from flyteplugins_codegen.solution.task import SandboxTask
 from flyteplugins_codegen.store import digest
 
-# Reading back what has been registered: one solution by its id, or all of a place.
-
-# Every task comes with its whole source: a page must fit a message of gRPC.
-_PAGE = 50
-# The task type of a SandboxTask, which keeps most other tasks out of the answer.
+# Every task in the reply has its whole source: a page must fit into a gRPC message.
+_PAGE_SIZE = 50
+# The task type of a SandboxTask, which excludes most other tasks.
 _FILTERS = "eq(type,raw-container)"
+_VERSION_LENGTH = 32
+_PLAN_SUFFIX_LENGTH = 8
+_log = logging.getLogger(__name__)
+
+# --- reading ---
 
 
 def fetch_record(remote: FlyteRemote, identifier: Identifier) -> SolutionRecord:
-    """The record of this id. Raises RequestError for a task that is no solution of ours."""
-    return _checked(remote.client.raw.get_task(ObjectGetRequest(id=identifier.to_flyte_idl())))
+    """The record of the task with this id. Raises RequestError for a task that is not a solution of ours."""
+    return _require_record(remote.client.raw.get_task(ObjectGetRequest(id=identifier.to_flyte_idl())))
 
 
 def fetch_solution(remote: FlyteRemote, identifier: Identifier) -> RegisteredSolution:
-    """The registered solution of this id. Raises RequestError for a task that is no solution of ours."""
+    """The registered solution with this id. Raises RequestError for a task that is not a solution of ours."""
     task = remote.client.raw.get_task(ObjectGetRequest(id=identifier.to_flyte_idl()))
-    return _registered(remote, task, _checked(task))
+    return _registered(remote, task, _require_record(task))
 
 
-def list_solutions(remote: FlyteRemote, place: Place, name: str | None, limit: int) -> list[RegisteredSolution]:
-    """Registered solutions of a place, the newest first, at most `limit`. Raises RemoteError."""
-    found: list[RegisteredSolution] = []
+def list_solutions(
+    remote: FlyteRemote, target: ProjectDomain, name: str | None, limit: int
+) -> list[RegisteredSolution]:
+    """Registered solutions of a project and domain, the newest first, at most `limit`. Raises RemoteError."""
+    solutions: list[RegisteredSolution] = []
     request = ResourceListRequest(
-        id=NamedEntityIdentifier(project=place.project, domain=place.domain, name=name or ""),
-        limit=_PAGE,
+        id=NamedEntityIdentifier(project=target.project, domain=target.domain, name=name or ""),
+        limit=_PAGE_SIZE,
         filters=_FILTERS,
         sort_by=Sort(key="created_at", direction=Sort.DESCENDING),
     )
-    with readable_refusals(remote, "listing solutions"):
-        while len(found) < limit:
-            answer = remote.client.raw.list_tasks_paginated(request)
-            recorded = ((task, _record(task)) for task in answer.tasks)
-            found += [_registered(remote, task, record) for task, record in recorded if record is not None]
-            if not answer.token:
+    with remote_errors(remote, "listing solutions"):
+        while len(solutions) < limit:
+            reply = remote.client.raw.list_tasks_paginated(request)
+            recorded = ((task, _record(task)) for task in reply.tasks)
+            solutions += [_registered(remote, task, record) for task, record in recorded if record is not None]
+            if not reply.token:
                 break
-            request.token = answer.token
-    return found[:limit]
+            request.token = reply.token
+    return solutions[:limit]
 
 
 def _record(task: Task) -> SolutionRecord | None:
     return read_record(json_format.MessageToDict(task.closure.compiled_task.template.custom))
 
 
-def _checked(task: Task) -> SolutionRecord:
+def _require_record(task: Task) -> SolutionRecord:
     record = _record(task)
     if record is None:
         raise RequestError(
@@ -108,13 +113,11 @@ def _registered(remote: FlyteRemote, task: Task, record: SolutionRecord) -> Regi
     )
 
 
-_VERSION_LENGTH = 32
-_PLAN_SUFFIX_LENGTH = 8
-_log = logging.getLogger(__name__)
+# --- registering ---
 
 
 class Registrant(Value):
-    """What is registered beside the task: its `source`, and where it comes from."""
+    """What is registered with the task: its source, and where it comes from."""
 
     source: str
     provenance: Provenance
@@ -124,11 +127,11 @@ def register_task(
     task: SandboxTask,
     registrant: Registrant,
     remote: FlyteRemote,
-    place: Place,
+    target: ProjectDomain,
     version: str | None = None,
     launch_plan: LaunchPlanSettings | None = None,
 ) -> RegisteredSolution:
-    """Register the task, and the launch plan where one is asked for. The same again changes nothing.
+    """Register the task, and the launch plan if there is one. A second call with the same solution changes nothing.
 
     Raises:
         RemoteError: the control plane could not be reached, or refused.
@@ -136,13 +139,13 @@ def register_task(
     """
     if launch_plan is not None:
         check_launch_plan(launch_plan, task)
-    spec, content = _specify(task, place)
+    spec, content = _specify(task, target)
     version = version or content[:_VERSION_LENGTH]
     record = SolutionRecord(digest=content, provenance=registrant.provenance, source=registrant.source)
-    with readable_refusals(remote, f"registering {task.name!r}"):
-        identifier = Identifier(ResourceType.TASK, place.project, place.domain, task.name, version)
+    with remote_errors(remote, f"registering {task.name!r}"):
+        identifier = Identifier(ResourceType.TASK, target.project, target.domain, task.name, version)
         _create_task(remote, TaskCreateRequest(id=identifier.to_flyte_idl(), spec=write_record(spec, record)), content)
-        plan = _create_launch_plan(remote, task, launch_plan, _settings(place, version)) if launch_plan else None
+        plan = _create_launch_plan(remote, task, launch_plan, _settings(target, version)) if launch_plan else None
         registered = fetch_solution(remote, identifier)
     _warn_of_image(task)
     return registered.model_copy(update={"launch_plan": plan})
@@ -153,17 +156,17 @@ def package_version() -> str:
     return metadata.version("flytekitplugins-codegen")
 
 
-def _settings(place: Place, version: str) -> SerializationSettings:
-    # The image is the solution's own; there is no default one to look up.
-    return SerializationSettings(ImageConfig(), project=place.project, domain=place.domain, version=version)
+def _settings(target: ProjectDomain, version: str) -> SerializationSettings:
+    # The task names its own image; no default image is looked up.
+    return SerializationSettings(ImageConfig(), project=target.project, domain=target.domain, version=version)
 
 
-def _specify(task: SandboxTask, place: Place) -> tuple[Any, str]:
-    """The task as the control plane takes it, and the digest of everything in it that matters to a run.
+def _specify(task: SandboxTask, target: ProjectDomain) -> tuple[Any, str]:
+    """The task's spec for the control plane, and the digest of everything in it that affects a run.
 
-    Left out are its id and flytekit's version: neither changes what the solution does.
+    The digest leaves out id and flytekit's version, because neither changes what the solution does.
     """
-    spec = get_serializable(OrderedDict(), _settings(place, "none"), task).to_flyte_idl()
+    spec = get_serializable(OrderedDict(), _settings(target, "none"), task).to_flyte_idl()
     template = type(spec.template)()
     template.CopyFrom(spec.template)
     template.ClearField("id")
@@ -175,13 +178,13 @@ def _create_task(remote: FlyteRemote, request: TaskCreateRequest, content: str) 
     try:
         remote.client.raw.create_task(request)
     except (FlyteEntityAlreadyExistsException, FlyteInvalidInputException):
-        # The same solution again, by somebody else or from another prompt, is not the same template. And of what came
-        # in at the same moment the control plane says only that it is there, not what it is.
-        if not _is_there(remote, request, content):
+        # The same solution from another user or prompt is another template, and for one that was registered at the
+        # same time the control plane reports only that the id is taken: compare the digests of the solutions.
+        if not _is_registered(remote, request, content):
             raise
 
 
-def _is_there(remote: FlyteRemote, request: TaskCreateRequest, content: str) -> bool:
+def _is_registered(remote: FlyteRemote, request: TaskCreateRequest, content: str) -> bool:
     identifier = Identifier.from_flyte_idl(request.id)
     try:
         present = fetch_record(remote, identifier)
@@ -198,13 +201,13 @@ def _is_there(remote: FlyteRemote, request: TaskCreateRequest, content: str) -> 
 def _create_launch_plan(
     remote: FlyteRemote, task: SandboxTask, settings: LaunchPlanSettings, serialization: SerializationSettings
 ) -> str:
-    """Register the workflow around the task and its launch plan; returns `name@version` of the plan."""
+    """Register the task's workflow and its launch plan. Returns `name@version` of the plan."""
     workflow, plan = build_launch_plan(settings, task, remote, serialization)
-    workflow_id = Identifier(*_place(ResourceType.WORKFLOW, serialization), task.name, serialization.version)
+    workflow_id = Identifier(*_identity(ResourceType.WORKFLOW, serialization), task.name, serialization.version)
     spec = plan.spec.to_flyte_idl()
     suffix = digest(json_format.MessageToDict(spec))[:_PLAN_SUFFIX_LENGTH]
     plan_id = Identifier(
-        *_place(ResourceType.LAUNCH_PLAN, serialization), plan.id.name, f"{serialization.version}-{suffix}"
+        *_identity(ResourceType.LAUNCH_PLAN, serialization), plan.id.name, f"{serialization.version}-{suffix}"
     )
     raw = remote.client.raw
     _create(raw.create_workflow, WorkflowCreateRequest(id=workflow_id.to_flyte_idl(), spec=workflow.to_flyte_idl()))
@@ -214,7 +217,7 @@ def _create_launch_plan(
     return f"{plan_id.name}@{plan_id.version}"
 
 
-def _place(kind: int, serialization: SerializationSettings) -> tuple[int, str, str]:
+def _identity(kind: int, serialization: SerializationSettings) -> tuple[int, str, str]:
     return kind, serialization.project, serialization.domain
 
 

@@ -308,7 +308,7 @@ def test_in_a_pod_the_place_and_the_person_are_those_of_the_execution(
 def test_all_pages_of_a_list_are_read(
     result: CodeGenEvalResult, remote: FlyteRemote, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "_PAGE", 1)
+    monkeypatch.setattr(finding, "_PAGE_SIZE", 1)
     versions = {result.register(remote).version, other(result).register(remote).version}
     assert {found.version for found in find_solutions(remote)} == versions
 
