@@ -65,10 +65,12 @@ def write_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
         old = path.stat()
     except FileNotFoundError:
         old = None
-    if old and not stat.S_ISREG(old.st_mode) and not stat.S_ISDIR(old.st_mode):
+    target = Path(os.path.realpath(path))
+    is_special = old is not None and not stat.S_ISREG(old.st_mode) and not stat.S_ISDIR(old.st_mode)
+    # `/dev/stdout` may lead to a file that has no name any more.
+    if is_special or (old is not None and not target.exists()):
         path.write_bytes(data)
         return
-    target = Path(os.path.realpath(path))
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         aside = write_aside(folder, data, mode=mode, replaced=old)

@@ -46,7 +46,7 @@ class Calibration:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgingPlan:
+class EvaluationPlan:
     """The problems of an evaluation and the digests of their verdicts, both by id; the limits of a sample."""
 
     problems: Mapping[str, Problem]
@@ -74,7 +74,7 @@ def _loop_s() -> float:
     return time.process_time() - started
 
 
-def calibrate(plan: JudgingPlan, run_all: RunAll) -> dict[str, Calibration]:
+def calibrate(plan: EvaluationPlan, run_all: RunAll) -> dict[str, Calibration]:
     """Judge each canonical solution: by the safest method first, by the next one if it does not pass.
 
     A problem without a canonical solution is judged by the safest method.
@@ -102,7 +102,7 @@ def calibrate(plan: JudgingPlan, run_all: RunAll) -> dict[str, Calibration]:
     }
 
 
-def _canonical_candidates(plan: JudgingPlan, tasks: Iterable[tuple[str, JudgedBy]]) -> Iterator[CandidateProgram]:
+def _canonical_candidates(plan: EvaluationPlan, tasks: Iterable[tuple[str, JudgedBy]]) -> Iterator[CandidateProgram]:
     """The canonical solutions. Their keys name the machine, because their times are what is measured."""
     machine = f"canonical solution on {platform.node()}, {os.cpu_count()} processors, {plan.sandbox}".encode()
     for task, method in tasks:
@@ -117,7 +117,7 @@ def _canonical_candidates(plan: JudgingPlan, tasks: Iterable[tuple[str, JudgedBy
         )
 
 
-def _calibration(plan: JudgingPlan, candidate: CandidateProgram, verdict: Verdict) -> Calibration:
+def _calibration(plan: EvaluationPlan, candidate: CandidateProgram, verdict: Verdict) -> Calibration:
     cpu_s = _CPU_FACTOR * verdict.cpu_s
     wall_s = _WALL_FACTOR * _CPU_FACTOR * max(verdict.cpu_s, verdict.wall_s / _WALL_FACTOR)
     limits = _extended(plan.limits_of(candidate.problem), cpu_s, wall_s)
@@ -133,7 +133,7 @@ def _extended(limits: Limits, cpu_s: float, wall_s: float) -> Limits:
     )
 
 
-def _uncalibrated(plan: JudgingPlan, task: str, method: JudgedBy, verdict: Verdict | None) -> Calibration:
+def _uncalibrated(plan: EvaluationPlan, task: str, method: JudgedBy, verdict: Verdict | None) -> Calibration:
     """The calibration of a problem whose canonical solution did not pass (`verdict` says why), or that has none."""
     flaw = None
     if verdict is not None:

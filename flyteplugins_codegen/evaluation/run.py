@@ -19,7 +19,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Final, TextIO, TypeAlias, get_args
 
 from flyteplugins_codegen.errors import RequestError
-from flyteplugins_codegen.evaluation.calibration import Calibration, JudgingPlan, RunAll, calibrate, measure_slowness
+from flyteplugins_codegen.evaluation.calibration import Calibration, EvaluationPlan, RunAll, calibrate, measure_slowness
 from flyteplugins_codegen.evaluation.evaluation import Evaluation, summarize
 from flyteplugins_codegen.evaluation.journal import Journals, candidate_key, open_journals, problem_key
 from flyteplugins_codegen.evaluation.judges import Judge, check_entry_point, check_tests
@@ -190,12 +190,12 @@ def _with_progress(progress: Progress, run_all: RunAll) -> RunAll:
     return run
 
 
-def _plan(request: EvaluationRequest, packages: tuple[str, ...]) -> JudgingPlan:
+def _plan(request: EvaluationRequest, packages: tuple[str, ...]) -> EvaluationPlan:
     keys = {
         problem.task_id: problem_key(problem, judge=request.judge, limits=request.limits, packages=packages)
         for problem in request.problems
     }
-    return JudgingPlan(
+    return EvaluationPlan(
         problems={problem.task_id: problem for problem in request.problems},
         keys=keys,
         judge=request.judge,
@@ -227,7 +227,7 @@ class _SampleRun:
     A sample that makes the same program as an earlier one is not run: it gets the same verdict.
     """
 
-    plan: JudgingPlan
+    plan: EvaluationPlan
     calibrations: dict[str, Calibration]
     samples: Iterable[Sample]
     progress: Progress

@@ -23,7 +23,7 @@ from flyteplugins_codegen.stages.examples import Interface, checked_examples
 from flyteplugins_codegen.store import cache_dir
 
 
-class Job(Value):
+class LocalRequest(Value):
     """A request, and the paths of its sample files on this machine."""
 
     request: Request
@@ -45,7 +45,7 @@ class JobArguments(Value):
     skip_tests: bool = False
 
 
-def prepare_job(arguments: JobArguments) -> Job:
+def prepare_job(arguments: JobArguments) -> LocalRequest:
     """Check all arguments before any model call, and make them a job.
 
     Raises:
@@ -75,7 +75,7 @@ def prepare_job(arguments: JobArguments) -> Job:
     )
     if arguments.skip_tests:
         _check_judgeable(request)
-    return Job(request=request, samples=paths)
+    return LocalRequest(request=request, samples=paths)
 
 
 @functools.cache

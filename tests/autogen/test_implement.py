@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import flyteplugins_codegen.toolkit
 import pytest
 from model_server import HttpError, ModelServer, Reply
 
+import flyteplugins_codegen.autogen
 from flyteplugins_codegen.autogen.completions import eval_function_completions
 from flyteplugins_codegen.autogen.implement import implement, read_cascade
 from flyteplugins_codegen.errors import (
@@ -214,6 +214,6 @@ def test_the_packaged_cascade_is_that_of_the_provider_with_a_key_and_its_prices_
 
 
 def test_every_step_of_the_packaged_cascade_says_why() -> None:
-    file = Path(flyteplugins_codegen.toolkit.__path__[0], "cascade.json")
+    file = Path(flyteplugins_codegen.autogen.__path__[0], "cascade.json")
     cascades = json.loads(file.read_text())["cascades"]
     assert all(step["why"] for steps in cascades.values() for step in steps)

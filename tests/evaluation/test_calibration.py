@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from flyteplugins_codegen.evaluation.calibration import Calibration, JudgingPlan, calibrate, measure_slowness
+from flyteplugins_codegen.evaluation.calibration import Calibration, EvaluationPlan, calibrate, measure_slowness
 from flyteplugins_codegen.evaluation.trials import CandidateProgram, Verdict
 from flyteplugins_codegen.evaluation.values import CheckTests, JudgedBy, Outcome, PairTests, Problem
 from flyteplugins_codegen.sandbox.contract import Limits
@@ -36,7 +36,7 @@ class Machine:
 
 def calibrated(machine: Machine, problem: Problem = PROBLEM, slowness: float = 1.0) -> Calibration:
     problems = {"p": problem}
-    plan = JudgingPlan(problems=problems, keys={"p": b"key"}, judge="auto", limits=LIMITS, slowness=slowness)
+    plan = EvaluationPlan(problems=problems, keys={"p": b"key"}, judge="auto", limits=LIMITS, slowness=slowness)
     return calibrate(plan, machine.run_all)["p"]
 
 

@@ -62,7 +62,7 @@ _EVERY_USER = ["0", "0", "4294967295"]  # /proc/self/uid_map outside of any user
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class _Settings:
+class _JobSettings:
     """The job, as the supervisor describes it (`session.InitSettings`)."""
 
     command: list[str]
@@ -84,14 +84,14 @@ class _Settings:
 
 def run() -> int:
     """Run the job that standard input describes to its end."""
-    settings = _Settings(b"".join(_receive()))
+    settings = _JobSettings(b"".join(_receive()))
     stdin = _receive_stdin()
     if not can_start(settings.command[0], settings.env["PATH"]):
         _send(b"X")
         return CANNOT_EXECUTE
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the only signal that the job can send to process 1
     try:
-        job = _Job(settings, stdin)
+        job = _JobProcesses(settings, stdin)
     except OSError as error:
         _send(b"F", str(error).encode(errors="replace"))
         return CANNOT_EXECUTE
@@ -145,7 +145,7 @@ def _send(kind: bytes, payload: bytes = b"") -> None:
 # --- starting ---------------------------------------------------------------------------------------------------------
 
 
-def _start(settings: _Settings, streams: tuple[int, int, int]) -> int:
+def _start(settings: _JobSettings, streams: tuple[int, int, int]) -> int:
     """Start the job's process, after making this one not dumpable. Raises OSError if the job cannot begin."""
     failure, failure_end = os.pipe()
     hold, go = os.pipe()
@@ -164,7 +164,7 @@ def _start(settings: _Settings, streams: tuple[int, int, int]) -> int:
     return job
 
 
-def _become_job(settings: _Settings, streams: tuple[int, int, int], hold: int, failure: int) -> NoReturn:
+def _become_job(settings: _JobSettings, streams: tuple[int, int, int], hold: int, failure: int) -> NoReturn:
     try:
         _prepare(settings, streams, hold)
     except BaseException as error:  # noqa: BLE001 - a fork must not go on as its parent
@@ -178,7 +178,7 @@ def _become_job(settings: _Settings, streams: tuple[int, int, int], hold: int, f
         os._exit(CANNOT_EXECUTE)
 
 
-def _prepare(settings: _Settings, streams: tuple[int, int, int], hold: int) -> None:
+def _prepare(settings: _JobSettings, streams: tuple[int, int, int], hold: int) -> None:
     """Prepare the forked process for the job's command."""
     try:
         _write("/proc/self/oom_score_adj", _VICTIM_FIRST)
@@ -237,16 +237,16 @@ class _Pipe:
         return bool(chunk)
 
 
-class _Job:
+class _JobProcesses:
     """The job's processes, from their start to the report of their end."""
 
-    def __init__(self, settings: _Settings, stdin: int) -> None:
+    def __init__(self, settings: _JobSettings, stdin: int) -> None:
         out, out_end = os.pipe()
         err, err_end = os.pipe()
         room = settings.stream_bytes
         self._pipes = {out: _Pipe(b"O", out, room), err: _Pipe(b"E", err, room)}
         self._wake = _wake_on_ended_child()
-        self._group = _Group() if settings.own_group else None
+        self._group = _ContainerGroup() if settings.own_group else None
         self._cpu_limit_s = settings.cpu_s
         self._began = time.monotonic()
         self._latest = self._began + settings.wall_s + _GRACE_S
@@ -353,7 +353,7 @@ def _kill_all() -> None:
 # --- what the control group counts ------------------------------------------------------------------------------------
 
 
-class _Group:
+class _ContainerGroup:
     """What the container's own control group has counted since the job began, for all its processes together.
 
     Without a group of its own (`own_group`) the container has resource limits, and the visible groups are others'.
@@ -420,7 +420,7 @@ class _BrokenRuleError(Exception):
     """Nothing more of this output is sent; the supervisor sees the reason in the last entry."""
 
 
-def _send_outputs(settings: _Settings) -> None:
+def _send_outputs(settings: _JobSettings) -> None:
     tree = _Tree(settings.output_files, settings.output_bytes)
     try:
         names = tree.list("") if settings.outputs is None else settings.outputs
