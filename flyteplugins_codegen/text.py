@@ -72,9 +72,13 @@ def shorten_end(text: str, limit: int) -> str:
     return f"{text[:kept]}…(+{total - kept} characters)"
 
 
-def short_repr(value: object, limit: int) -> str:
-    """The `repr` of a value, shortened to about `limit` characters."""
-    return shorten_end(repr(value), limit)
+def short_repr(value: object, limit: int = 300) -> str:
+    """The `repr` of a value, shortened to about `limit` characters: how every message to a model shows a value."""
+    try:
+        text = repr(value)
+    except ValueError:  # an integer of too many digits
+        return f"a {type(value).__name__} with a number of more digits than Python writes"
+    return shorten_end(text, limit)
 
 
 def one_line(text: str) -> str:

@@ -29,6 +29,7 @@ from flyteplugins_codegen.errors import RequestError, SandboxError
 from flyteplugins_codegen.judging.causes import limit_cause
 from flyteplugins_codegen.models.environment import InstalledEnvironment
 from flyteplugins_codegen.sandbox.contract import ALL, APP, INPUTS, OUTPUTS, Execution, Job, Limits
+from flyteplugins_codegen.sandbox.payload import module_path
 from flyteplugins_codegen.sandbox.temporary import temporary_folder, temporary_root
 from flyteplugins_codegen.sync import Threaded
 
@@ -226,7 +227,7 @@ def _job(request: RunRequest, interpreter: LanguageInterpreter, copied: FolderCo
 
 @cache
 def _lay_out_program() -> bytes:
-    return Path(lay_out.__file__).read_bytes()
+    return module_path(lay_out).read_bytes()
 
 
 def _run_job(request: RunRequest, opened: OpenSandbox, job: Job, copied: FolderCopy) -> CodeExecution:

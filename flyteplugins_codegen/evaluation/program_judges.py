@@ -37,7 +37,7 @@ from flyteplugins_codegen.judging.equality import are_close, printed_numbers
 from flyteplugins_codegen.models.run import Cause, CauseKind
 from flyteplugins_codegen.sandbox.contract import APP, Execution, Job, Limits
 from flyteplugins_codegen.sandbox.payload import module_path
-from flyteplugins_codegen.text import failure_text
+from flyteplugins_codegen.text import failure_text, short_repr
 
 OUTPUT_TESTS: Final = (StdinTests,)
 PROGRAM_TESTS: Final = (ProgramTests, StdinTests)
@@ -68,7 +68,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _line_repr(line: str | None) -> str:
-    return "missing" if line is None else repr(line[:_SHOWN_CHARS])
+    return "missing" if line is None else short_repr(line, _SHOWN_CHARS)
 
 
 def _is_like(actual: str, expected: str, tolerance: float) -> bool:

@@ -17,9 +17,8 @@ from flyteplugins_codegen.models.run import Cause
 from flyteplugins_codegen.portable.launcher import format_value, parse_value
 from flyteplugins_codegen.sandbox.contract import Output
 from flyteplugins_codegen.solution.outputs import read_value
-from flyteplugins_codegen.text import shorten_middle
+from flyteplugins_codegen.text import short_repr, shorten_middle
 
-_MAX_REPR_CHARS: Final = 300
 _EXTRA_BYTES: Final = 4_096
 
 
@@ -53,7 +52,7 @@ def _difference(output: Output, expected: JsonValue, type_name: TypeName) -> str
     actual = read_value(output, type_name)
     if _is_same(actual, _expected_value(expected, type_name), type_name):
         return None
-    return f"expected {_repr(expected)}, found {_repr(_as_text(actual, type_name))}"
+    return f"expected {short_repr(expected)}, found {short_repr(_as_text(actual, type_name))}"
 
 
 def _expected_value(expected: JsonValue, type_name: TypeName) -> Any:
@@ -84,9 +83,9 @@ def _as_text(actual: Any, type_name: TypeName) -> Any:
 
 def _folder_difference(output: Output, expected: JsonValue) -> str | None:
     if not isinstance(expected, dict):
-        return f"expected {_repr(expected)}, which is no mapping of file names to texts; found a folder"
+        return f"expected {short_repr(expected)}, which is no mapping of file names to texts; found a folder"
     if set(output.files) != set(expected):
-        return f"expected the files {_repr(sorted(expected))}, found {_repr(sorted(output.files))}"
+        return f"expected the files {short_repr(sorted(expected))}, found {short_repr(sorted(output.files))}"
     for name, text in expected.items():
         difference = _file_difference(output, name, text)
         if difference:
@@ -98,7 +97,7 @@ def _file_difference(output: Output, name: str, expected: JsonValue) -> str | No
     if isinstance(expected, dict) and set(expected) == {"base64"}:
         return _bytes_difference(output.files[name], base64.b64decode(str(expected["base64"])))
     if not isinstance(expected, str):
-        return f"expected {_repr(expected)}, which is no text; found a file"
+        return f"expected {short_repr(expected)}, which is no text; found a file"
     return _text_difference(output.files[name], expected.encode(errors="surrogatepass"))
 
 
@@ -130,8 +129,4 @@ def _text_difference(path: Path, expected: bytes) -> str | None:
 
 
 def _line_repr(line: bytes | None) -> str:
-    return "no such line" if line is None else _repr(line.decode(errors="backslashreplace"))
-
-
-def _repr(value: object) -> str:
-    return shorten_middle(repr(value), _MAX_REPR_CHARS)
+    return "no such line" if line is None else short_repr(line.decode(errors="backslashreplace"))

@@ -27,6 +27,7 @@ from flyteplugins_codegen.models.job import TypeName
 from flyteplugins_codegen.models.run import Cause, ScriptRun
 from flyteplugins_codegen.portable import launcher
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Output, Sandbox
+from flyteplugins_codegen.sandbox.payload import module_path
 from flyteplugins_codegen.solution.outputs import output_cause, summarise_outputs
 from flyteplugins_codegen.text import decoded, failure_text
 
@@ -109,9 +110,9 @@ def _sandbox_job(job: ScriptJob, inputs: Mapping[str, Path | bytes]) -> Job:
         command=launcher.command_line(job.inputs, job.outputs),
         inputs=inputs,
         program={
-            "launcher.py": Path(launcher.__file__),
+            "launcher.py": module_path(launcher),
             "solution.py": job.solution.encode(),
-            **({"sitecustomize.py": Path(variables.__file__)} if job.tells_variables else {}),
+            **({"sitecustomize.py": module_path(variables)} if job.tells_variables else {}),
         },
         outputs=tuple(job.outputs),
         env={**DETERMINISTIC_ENVIRONMENT, **job.env},

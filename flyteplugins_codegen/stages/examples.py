@@ -15,9 +15,9 @@ from flyteplugins_codegen.errors import InterfaceError
 from flyteplugins_codegen.models.job import Example, TypeName
 from flyteplugins_codegen.portable.launcher import check_argument, check_folder_files, format_value, parse_output
 from flyteplugins_codegen.sandbox.contract import name_flaw
+from flyteplugins_codegen.text import short_repr
 
 _FILE_LIMIT = 256 * 1024
-_SHOWN_CHARS = 80
 _REMEDIES: Mapping[TypeName, str] = MappingProxyType(
     {
         "str": "pass a shorter text, or declare a file",
@@ -76,7 +76,8 @@ def _parts(label: str, example: Any) -> tuple[Mapping[str, Any], Mapping[str, An
         if outputs and isinstance(inputs, Mapping) and isinstance(outputs, Mapping):
             return inputs, outputs
     raise InterfaceError(
-        f'{label} is {_repr(example)}; write it as {{"inputs": {{...}}, "outputs": {{...}}}} with at least one output'
+        f"{label} is {short_repr(example)}; "
+        'write it as {"inputs": {...}, "outputs": {...}} with at least one output'
     )
 
 
@@ -100,7 +101,7 @@ class _ExampleValue(NamedTuple):
 
     def refused(self, value: object, reason: object) -> InterfaceError:
         """The error for a value that is invalid here."""
-        return InterfaceError(f"{self}: {_repr(value)} is no {self.kind}: {reason}; {_REMEDIES[self.kind]}")
+        return InterfaceError(f"{self}: {short_repr(value)} is no {self.kind}: {reason}; {_REMEDIES[self.kind]}")
 
 
 def _json_value(target: _ExampleValue, value: Any) -> JsonValue:
@@ -156,7 +157,7 @@ def _file_content(target: _ExampleValue, value: Any) -> JsonValue:
         raise target.refused(value, f"it is a {type(value).__name__}")
     if not _is_file(value):
         raise InterfaceError(
-            f"{target}: no file {_repr(os.fspath(value))}; give a path, or the content itself with its line breaks"
+            f"{target}: no file {short_repr(os.fspath(value))}; give a path, or the content itself with its line breaks"
         )
     return _read_file(target, Path(os.fspath(value)))
 
@@ -200,11 +201,3 @@ def _read_file(target: _ExampleValue, path: Path) -> JsonValue:
         return content.decode()
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(content).decode()}
-
-
-def _repr(value: object) -> str:
-    try:
-        text = repr(value)
-    except ValueError:
-        return f"a {type(value).__name__} with a number of more digits than Python writes"
-    return text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}... ({len(text):,} characters)"

@@ -12,7 +12,6 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final, Literal
 
 from flyteplugins_codegen.errors import SandboxError
@@ -21,11 +20,11 @@ from flyteplugins_codegen.judging.mutants import inside
 from flyteplugins_codegen.judging.suites.inside.candidate import OPTIONS
 from flyteplugins_codegen.judging.suites.run import SUITE_COMMAND
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
+from flyteplugins_codegen.sandbox.payload import module_path
 
 Fate = Literal["killed", "timed_out", "survived", "invalid"]
 
 _GRACE_S: Final = 10.0
-_RUNNER: Final = Path(inside.__file__)
 _FATES: Final[Mapping[str, Fate]] = {
     "0": "timed_out",
     str(inside.SURVIVED): "survived",
@@ -78,7 +77,7 @@ def _sandboxed(job: MutationJob, nonce: str) -> Job:
     return Job(
         command=SUITE_COMMAND,
         program={
-            "runner.py": _RUNNER,
+            "runner.py": module_path(inside),
             "solution.py": job.solution.encode(),
             **{f"{name}.py": suite.encode() for name, suite in suites.items()},
         },
