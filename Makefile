@@ -8,8 +8,11 @@ BIN  := $(VENV)/bin
 UV   := $(BIN)/uv pip install --python $(BIN)/python --quiet
 
 # Files are not divided among workers: what is set up for one, such as the verdicts on a catalogue, is set up once.
+# The tests wait for processes a third of their time: one worker more than there are processors keeps these busy.
 # A skipped test is a failed one where nobody reads the output.
-PYTEST := PYTHONPATH=tests/support $(BIN)/python -m pytest -n 2 --dist loadfile $(if $(CI),-p no_silent_skips)
+WORKERS := $(shell expr $$(nproc) + 1)
+PYTEST := PYTHONPATH=tests/support $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
+  $(if $(CI),-p no_silent_skips)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

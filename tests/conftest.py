@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -12,6 +13,33 @@ from suites import environment_with
 
 from flyteplugins_codegen.sandbox.contract import Sandbox
 from flyteplugins_codegen.sandbox.opening import open_sandbox
+
+# What takes longest comes first, so that no worker is left with it when the others have finished.
+LONGEST = (
+    "contract/test_sandbox.py",
+    "stages/test_nothing_lost.py",
+    "contract/test_hostile_programs.py",
+    "flyte/test_generate.py",
+    "flyte/test_walk.py",
+    "house/test_documents.py",
+    "judging/suites/test_forgeries.py",
+    "stages/test_generate.py",
+    "judging/values/test_forgeries.py",
+    "flyte/test_runner_image.py",
+    "sandbox/warm/test_warm.py",
+    "stages/candidates/test_generating.py",
+    "llm/test_providers.py",
+    "contract/test_image_builders.py",
+    "evaluation/test_forgeries.py",
+    "house/test_readme.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort the longest files to the front; the order within a file stays."""
+    order = {str(Path(__file__).parent / name): number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(str(item.path), len(order)))
+
 
 # A machine that does other things too is no failure of what is tested.
 hypothesis.settings.register_profile("unhurried", deadline=None)
