@@ -37,16 +37,16 @@ class StageCache(Generic[ModelT]):
 
 @functools.cache
 def code_version(*rooms: str) -> str:
-    """A digest of the source of these packages, of `models` and of `stages`: results of other code are not reused.
+    """A digest of the source of these packages, of `models`, `stages` and `text`: results of other code are not reused.
 
     Data files beside the code count as code.
     """
-    return digest([_room_version(room) for room in ("models", "stages", *rooms)])[:32]
+    return digest([_room_version(room) for room in ("models", "stages", "text", *rooms)])[:32]
 
 
 @functools.cache
 def _room_version(room: str) -> str:
     # Cached for itself: importing `flyte` asks for a dozen versions that share most of their packages.
     folder = _PACKAGE / room
-    files = sorted(path for kind in ("*.py", "*.json") for path in folder.rglob(kind))
-    return digest(*(part for path in files for part in (str(path.relative_to(folder)), path.read_bytes())))
+    files = sorted(path for kind in ("*.py", "*.json") for path in folder.rglob(kind)) or [folder.with_suffix(".py")]
+    return digest(*(part for path in files for part in (str(path.relative_to(_PACKAGE)), path.read_bytes())))
