@@ -74,7 +74,7 @@ WAYS = {
     "repaired, untested": Way(
         {"SolutionReply": [job.solution(0)], "RepairReply": [job.repair(0, 1)]},
         calls=2,
-        deaths=18,
+        deaths=9,
         at_once=1,
         settings=UNTESTED,
     ),
@@ -84,7 +84,7 @@ WAYS = {
             "RepairReply": [job.repair(0, 2), job.repair(2, 3)],
         },
         calls=6,
-        deaths=20,
+        deaths=9,
         at_once=3,
         settings=UNTESTED,
     ),

@@ -16,6 +16,9 @@ from flyteplugins_codegen.sandbox.contract import Sandbox
 FORGERIES = {forgery.name: forgery for forgery in forgeries()}
 JOBS = {name: suite_job(forgery.solution, forgery.tests, wall_s=10) for name, forgery in FORGERIES.items()}
 
+# A warm sandbox runs the same guards in another start of the interpreter: a third of the forgeries shows that.
+WARM = [*FORGERIES][::3]
+
 
 @pytest.fixture(scope="module")
 def cold(suite_sandbox: Sandbox) -> Mapping[str, SuiteReport]:
@@ -25,11 +28,10 @@ def cold(suite_sandbox: Sandbox) -> Mapping[str, SuiteReport]:
 
 @pytest.fixture(scope="module")
 def warm(suite_sandbox: Sandbox) -> Mapping[str, SuiteReport]:
-    return all_judged(suite_sandbox, JOBS)
+    return all_judged(suite_sandbox, {name: JOBS[name] for name in WARM})
 
 
-@pytest.mark.parametrize("name", FORGERIES)
-@pytest.mark.parametrize("way", ["cold", "warm"])
+@pytest.mark.parametrize(("way", "name"), [*(("cold", name) for name in FORGERIES), *(("warm", name) for name in WARM)])
 def test_a_forgery_is_judged_failed_and_says_why(request: pytest.FixtureRequest, way: str, name: str) -> None:
     report: SuiteReport = request.getfixturevalue(way)[name]
     assert report.cause
