@@ -84,16 +84,22 @@ def write_file(path: Path, data: bytes, *, mode: int = 0o666) -> None:
 
 
 def write_aside(
-    folder: int, content: bytes | Path, *, mode: int = 0o666, replaced: os.stat_result | None = None
+    folder: int,
+    content: bytes | Path,
+    *,
+    mode: int = 0o666,
+    replaced: os.stat_result | None = None,
+    is_executable: bool | None = None,
 ) -> str:
     """Write content to a new file in an open folder and flush it to the disk. Returns its name, which `is_aside` knows.
 
     The caller renames the file or removes it. It gets the permissions `mode` under the umask, or else those of the file
-    that it replaces, and that file's owner if the process may set it. If `mode` has execution bits, everyone who may
-    read the replaced file may execute the new one. Raises OSError, and then leaves no file.
+    that it replaces, and that file's owner if the process may set it. With `is_executable`, whoever may read the
+    replaced file may also execute the new one, or nobody may. Raises OSError, and then leaves no file.
     """
     name = f"{_ASIDE}{secrets.token_hex(8)}"
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode, dir_fd=folder)
+    created = 0o600 if replaced else mode  # nobody reads what the replaced file would not have shown
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, created, dir_fd=folder)
     try:
         with os.fdopen(descriptor, "wb") as file:
             if isinstance(content, bytes):
@@ -102,7 +108,9 @@ def write_aside(
                 with content.open("rb") as source:
                     shutil.copyfileobj(source, file, _CHUNK_BYTES)
             if replaced:
-                _take_permissions(descriptor, replaced, mode)
+                with contextlib.suppress(PermissionError):
+                    os.fchown(descriptor, replaced.st_uid, replaced.st_gid)
+                os.fchmod(descriptor, _permissions(replaced.st_mode, is_executable=is_executable))
             file.flush()
             os.fsync(descriptor)
     except BaseException:
@@ -111,10 +119,10 @@ def write_aside(
     return name
 
 
-def _take_permissions(descriptor: int, replaced: os.stat_result, mode: int) -> None:
-    with contextlib.suppress(PermissionError):
-        os.fchown(descriptor, replaced.st_uid, replaced.st_gid)
-    os.fchmod(descriptor, replaced.st_mode & 0o777 | (replaced.st_mode >> 2 & mode & 0o111))
+def _permissions(replaced: int, *, is_executable: bool | None) -> int:
+    if is_executable is None:
+        return replaced & 0o7777
+    return replaced & 0o666 | (replaced >> 2 & 0o111 if is_executable else 0)
 
 
 def is_aside(name: str) -> bool:

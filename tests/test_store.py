@@ -102,6 +102,25 @@ def test_a_new_file_has_the_permissions_of_the_umask_and_a_replaced_one_its_own(
     assert path.read_bytes() == b"two"
 
 
+def test_a_replaced_private_file_is_private_while_it_is_written(tmp_path, monkeypatch):
+    path, seen = tmp_path / "private.jsonl", []
+    path.touch(mode=0o600)
+    path.chmod(0o4640)
+    sync = os.fsync
+    monkeypatch.setattr(os, "fsync", lambda file: (seen.append(stat.S_IMODE(os.fstat(file).st_mode)), sync(file)))
+    create = os.open
+
+    def opened(*arguments, **options):
+        descriptor = create(*arguments, **options)
+        seen.append(stat.S_IMODE(os.fstat(descriptor).st_mode))
+        return descriptor
+
+    monkeypatch.setattr(os, "open", opened)
+    write_file(path, b"rows")
+    assert seen[1:] == [0o600, 0o4640]  # after the folder's own
+    assert stat.S_IMODE(path.stat().st_mode) == 0o4640
+
+
 def test_a_link_stays_and_the_file_that_it_leads_to_is_replaced(tmp_path):
     link, target = tmp_path / "latest.jsonl", tmp_path / "runs" / "1.jsonl"
     target.parent.mkdir()

@@ -47,7 +47,9 @@ class WorkFolder:
             old = _status(folder, last)
             if old and not stat.S_ISREG(old.st_mode):
                 raise ObstructedPathError(f"is {_kind_of(old)} in the folder; remove it, or choose another name")
-            aside = write_aside(folder, content, mode=0o777 if executable else 0o666, replaced=old)
+            aside = write_aside(
+                folder, content, mode=0o777 if executable else 0o666, replaced=old, is_executable=executable
+            )
             try:
                 os.rename(aside, last, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:

@@ -78,6 +78,13 @@ def test_a_folder_that_is_not_there_is_made(tmp_path: Path) -> None:
     assert tree(tmp_path / "a/b") == {"x": ""}
 
 
+def test_a_file_that_the_code_makes_not_executable_is_executable_no_more(work: Path) -> None:
+    (work / "tool").touch()
+    (work / "tool").chmod(0o755)
+    run_code("chmod -x tool; chmod +x a", work_dir=work, lang="sh")
+    assert [(work / name).stat().st_mode & 0o777 for name in ("tool", "a")] == [0o644, 0o755]
+
+
 def test_files_stay_as_executable_as_they_are_and_no_more_readable(work: Path) -> None:
     (work / "a").chmod(0o600)
     (work / "tool").write_text("#!/bin/sh\necho tool\n")

@@ -19,7 +19,6 @@ from flyteplugins_codegen.portable.validator import UnreadableError, read_cells
 from flyteplugins_codegen.solution.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.telemetry import stage
 
-RELATIVE_TOLERANCE: Final = 1e-9
 # Programs that add numbers in a different order differ in the last digits.
 _DIGITS: Final = 9
 _MOST_CHARS: Final = 80
