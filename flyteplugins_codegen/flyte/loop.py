@@ -14,7 +14,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.flyte import map_tasks, tasks
 from flyteplugins_codegen.flyte.cli import launchable, short_working_directory
 from flyteplugins_codegen.flyte.judging import shared_sandboxes
-from flyteplugins_codegen.flyte.pods import with_settings
+from flyteplugins_codegen.flyte.pods import PLANNING_POD, with_settings
 from flyteplugins_codegen.flyte.state import Conversation, RunState, Samples
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.run import TestStrength
@@ -42,7 +42,7 @@ class Judged(NamedTuple):
     conversation: list[FlyteFile]
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def take_stages(
     *, state: RunState, samples: dict[str, FlyteFile], save_to: str, allow_failure: bool, register: bool
@@ -72,7 +72,7 @@ def take_stages(
         return Generated(*with_settings(settings, "finish", finished))
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def begin(
     state: RunState,
@@ -94,7 +94,7 @@ def begin(
         )
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def begin_with(
     *,
@@ -113,7 +113,7 @@ def begin_with(
 
 
 @launchable
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[FlyteFile]) -> Judged:
     """Take the run from its current state to its end.
@@ -127,7 +127,7 @@ def advance(state: RunState, samples: dict[str, FlyteFile], conversation: list[F
         return _take_next_step(state, samples, conversation)
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def advance_with_fresh(
     state: RunState,
@@ -142,7 +142,7 @@ def advance_with_fresh(
         return _take_next_step(state.with_run(redrafted.run), samples, messages)
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def advance_with_judged(
     state: RunState, samples: dict[str, FlyteFile], judged: list[RunState], conversation: list[FlyteFile]
@@ -153,7 +153,7 @@ def advance_with_judged(
         return _take_next_step(state.with_run(run), samples, conversation)
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def advance_with_strength(
     state: RunState, samples: dict[str, FlyteFile], found: list[TestStrength], conversation: list[FlyteFile]

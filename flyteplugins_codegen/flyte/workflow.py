@@ -12,6 +12,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.loop import take_stages
+from flyteplugins_codegen.flyte.pods import FIRST_POD, PLANNING_POD
 from flyteplugins_codegen.flyte.state import RunState, choose_salt
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
@@ -22,7 +23,7 @@ from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, pre
 
 
 @launchable
-@task
+@task(**FIRST_POD)
 @readable_errors
 def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     *,
@@ -240,7 +241,7 @@ def _with_settings_of_generate(function: Callable[..., AutoCoderAgent]) -> Calla
     return function
 
 
-@task
+@task(**PLANNING_POD)
 @readable_errors
 @_with_settings_of_generate
 def configure(**settings: Any) -> AutoCoderAgent:
