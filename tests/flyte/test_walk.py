@@ -50,21 +50,21 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *(pyflyte, "--pkgs", "workflows.generate", "--pkgs", "workflows.evaluate"),
         *("package", "--image", "runner:1", "--output", str(path)),
     )
-    done = subprocess.run(packaging, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "FLYTE_CODEGEN_SECRET": "openai/OPENAI_API_KEY", "FLYTE_PLATFORM_URL": "admin:81"}
+    done = subprocess.run(packaging, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return path
 
 
 @pytest.fixture(scope="module")
-def start_pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartPod]:
-    """All pods reach the same packages, as those of a cluster reach the same mirror."""
-    with forked_pods({**os.environ, "UV_CACHE_DIR": str(tmp_path_factory.mktemp("uv"))}) as start:
+def start_pod(archive: Path) -> Iterator[StartPod]:
+    with forked_pods(archive) as start:
         yield start
 
 
 @pytest.fixture
 def walk(archive: Path, start_pod: StartPod, tmp_path: Path) -> Walk:
-    made = Walk(folder=tmp_path / "store", start_pod=start_pod)
+    made = Walk(folder=tmp_path / "store", start_pod=start_pod, secrets={"openai/OPENAI_API_KEY": "sk-of-the-cluster"})
     made.register(archive)
     return made
 
@@ -93,6 +93,7 @@ def losing_first_tries(walk: Walk) -> StartPod:
 def generated(walk: Walk, server: ModelServer, folder: Path, **given: Any) -> CodeGenEvalResult:
     """What the registered workflow leaves, launched with its defaults beside what is given."""
     given |= {"prompt": "count", "model": "openai/any", "api_base": server.url, "outputs": job.OUTPUTS}
+    given["api_key"] = "OPENAI_API_KEY"
     given["samples"] = {"table": FlyteFile(str(job.write_table(folder / "table.csv", rows=3)))}
     made: CodeGenEvalResult = left_by(walk, generate, given)["result"]
     return made
@@ -168,6 +169,7 @@ def test_candidates_are_drafted_and_judged_side_by_side_by_map_tasks_and_pods_ha
 ) -> None:
     """The run is exhausted by its two candidates, and fails with one message."""
     stage = {"resources": {"cpu": "3", "mem": "4Gi"}, "timeout_s": 90, "retries": 5, "image": "gpu:1"}
+    stage["pod_template"] = "gpu-nodes"
     settings = {"run_tests": stage, "write_solution": stage, "write_tests": {"cache": False}}
     script = {"SolutionReply": [job.solution(0), job.solution(2)], "TestsReply": [job.TESTS]}
     with ModelServer(script) as server, pytest.raises(NodeFailedError, match="no success after 2 attempts") as failed:
@@ -184,6 +186,8 @@ def test_candidates_are_drafted_and_judged_side_by_side_by_map_tasks_and_pods_ha
         assert overrides.resources.requests == overrides.resources.limits
         assert overrides.container_image == "gpu:1"
         assert (node.metadata.timeout.seconds, node.metadata.retries.retries) == (90, 5)
+        assert started[name].template.metadata.pod_template_name == "gpu-nodes", name
+        assert started[name].template.HasField("container"), name
     assert started["write_tests"].node.metadata.HasField("cacheable")
     assert not started["write_tests"].node.metadata.cacheable
     left = started["build_environment"]
