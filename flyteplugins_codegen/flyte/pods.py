@@ -199,7 +199,8 @@ def with_settings(settings: Mapping[StageName, StageSettings], stage: StageName,
         chosen = settings[stage]
         node.with_overrides(**_overrides(chosen))  # type: ignore[attr-defined]  # a promise
         if chosen.pod_template is not None:
-            _choose_template(node.ref.node, chosen.pod_template)  # type: ignore[attr-defined]  # the same
+            outputs = node if isinstance(node, tuple) else (node,)
+            _choose_template(outputs[0].ref.node, chosen.pod_template)
     return node
 
 
