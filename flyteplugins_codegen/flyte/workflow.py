@@ -12,7 +12,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.loop import Ending, stages_of
-from flyteplugins_codegen.flyte.pods import deciding_pod
+from flyteplugins_codegen.flyte.pods import FIRST_POD
 from flyteplugins_codegen.flyte.state import RunState, choose_salt
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
@@ -25,7 +25,7 @@ OutputT = TypeVar("OutputT")
 
 
 @launchable
-@task
+@task(**FIRST_POD)
 @readable_errors
 def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     *,
@@ -241,7 +241,7 @@ def _with_parameters_of(workflow_function: Callable[..., OutputT]) -> Callable[.
     return decorate
 
 
-@dynamic(**deciding_pod())
+@dynamic(**FIRST_POD)
 @readable_errors
 @_with_parameters_of(generate_with.function)
 def take_stages(**job: Any) -> Generated:
@@ -249,7 +249,7 @@ def take_stages(**job: Any) -> Generated:
     return _take_stages(job["agent"], job)
 
 
-@dynamic(**deciding_pod())
+@dynamic(**FIRST_POD)
 @readable_errors
 @_with_parameters_of(generate.function)
 def configure_and_take_stages(**options: Any) -> Generated:
