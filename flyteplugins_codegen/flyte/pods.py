@@ -5,13 +5,15 @@ Also replies that outlive a pod in Flyte's checkpoints.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import datetime as dt
 import functools
 import os
 import shutil
+import signal
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -170,11 +172,11 @@ def _task_arguments(
     return MappingProxyType({**size, **_pod_arguments(opens_sandbox=opens_sandbox), **more})
 
 
-PLANNING_POD: Final = _task_arguments(_LIGHT)
-"""Arguments of `@dynamic`, and of `@task` for tasks that only plan. Without retries and a timeout."""
+PLANNING_POD: Final = _task_arguments(_LIGHT, retries=1)
+"""Arguments of `@dynamic`, and of `@task` for tasks that only plan. Without a timeout."""
 
-FIRST_POD: Final = _task_arguments(_LIGHT, opens_sandbox=True)
-"""Arguments of `@task` for the first task of a run, which checks the sandbox. Without retries and a timeout."""
+FIRST_POD: Final = _task_arguments(_LIGHT, opens_sandbox=True, retries=1)
+"""Arguments of `@task` for the first task of a run, which checks the sandbox. Without a timeout."""
 
 POD_DEFAULTS: Final = _task_arguments(_WORKING, retries=1)
 """Arguments of `@task` for tasks that are no stage of a run and run no candidate. Without a timeout."""
@@ -190,13 +192,41 @@ def stage_pod(stage: StageName) -> dict[str, Any]:
     return {**_task_arguments(pod.size, opens_sandbox=pod.opens_sandbox), "retries": pod.retries, "timeout": timeout}
 
 
-def with_settings(settings: Mapping[StageName, StageSettings], stage: StageName, node: NodeT) -> NodeT:
+def deciding_pod() -> dict[str, Any]:
+    """Arguments of `@dynamic` for the loop's workflows: they run tests, and decide what comes next.
+
+    Without a timeout, which would include everything that comes after: see `bounded_by`.
+    """
+    return {name: value for name, value in stage_pod("run_tests").items() if name != "timeout"}
+
+
+@contextlib.contextmanager
+def bounded_by(settings: Mapping[StageName, StageSettings], stage: StageName) -> Iterator[None]:
+    """End this pod, as a timeout of its task would, if the context takes longer than the stage may.
+
+    For a dynamic workflow, whose own timeout would include all nodes that it makes. Nothing in local execution.
+    """
+    if runs_locally():
+        yield
+        return
+    seconds = (settings.get(stage) or StageSettings()).timeout_s or _STAGES[stage].timeout_s
+    signal.setitimer(signal.ITIMER_REAL, seconds)  # SIGALRM ends the process: the pod counts as lost
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def with_settings(
+    settings: Mapping[StageName, StageSettings], stage: StageName, node: NodeT, *, has_timeout: bool = True
+) -> NodeT:
     """A stage's node in a dynamic workflow, with the agent's settings for that stage.
 
-    In local execution every stage runs in this process, and the node is the stage's outputs.
+    In local execution every stage runs in this process, and the node is the stage's outputs. Without `has_timeout` the
+    node is a dynamic workflow, see `bounded_by`.
     """
     if stage in settings and not runs_locally():
-        chosen = settings[stage]
+        chosen = settings[stage] if has_timeout else settings[stage].model_copy(update={"timeout_s": None})
         node.with_overrides(**_overrides(chosen))  # type: ignore[attr-defined]  # a promise
         if chosen.pod_template is not None:
             outputs = node if isinstance(node, tuple) else (node,)
