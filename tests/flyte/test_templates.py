@@ -22,9 +22,14 @@ from flyteplugins_codegen.flyte.task_environment import _warn_of_local, task_env
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = ("generate", "evaluate", "implement", "refresh", "profile")
+FIRST_OF_A_RUN = {"prepare", "take_stages", "examine_data", "split_evaluation", "plan_sampling"}
 RUN_CANDIDATES = {
-    *("prepare", "run_tests", "work_as_agent", "measure_strength", "measure_part", "examine_data", "renew_solution"),
-    *("split_evaluation", "judge_part", "gather_evaluation", "plan_sampling", "sample_chunk", "implement_task"),
+    *("run_tests", "run_tests_and_advance", "work_as_agent", "measure_strength", "measure_part", "renew_solution"),
+    *("judge_part", "gather_evaluation", "sample_chunk", "implement_task"),
+}
+ASK_OR_PLAN = {
+    *("extract_context", "infer_schemas", "write_solution", "write_tests", "build_environment", "repair", "draft_anew"),
+    *("strengthen_tests", "finish", "register_solution", "judge_parts", "sample_chunks", "join_samples", "settle"),
 }
 REGISTERED = {
     "FLYTE_CODEGEN_SECRET": "openai/OPENAI_API_KEY",
@@ -130,7 +135,9 @@ def test_a_pod_that_has_what_its_template_gives_makes_the_same_templates_of_all_
 
 def test_tasks_that_run_candidates_have_a_pod_in_which_the_sandbox_opens(registered: dict[str, TaskTemplate]) -> None:
     pods = {name: template for name, template in registered.items() if template.HasField("k8s_pod")}
-    assert set(pods) == RUN_CANDIDATES
+    assert (FIRST_OF_A_RUN | RUN_CANDIDATES) - set(pods) == set()
+    assert ASK_OR_PLAN & set(pods) == set()
+    assert set(registered) >= ASK_OR_PLAN
     for name, template in pods.items():
         spec = json.loads(MessageToJson(template.k8s_pod.pod_spec), parse_float=lambda text: int(float(text)))
         client = ApiClient()
@@ -157,7 +164,7 @@ def test_a_template_of_the_cluster_takes_the_place_of_our_pod_or_none_does(
     tasks = packaged(tmp_path, {"FLYTE_CODEGEN_POD_TEMPLATE": chosen})
     assert not [name for name, template in tasks.items() if template.HasField("k8s_pod")]
     assert {name: template.metadata.pod_template_name for name, template in tasks.items()} == {
-        name: named if name in RUN_CANDIDATES else "" for name in registered
+        name: named if template.HasField("k8s_pod") else "" for name, template in registered.items()
     }
     assert own_variables(tasks["finish"]) == {"FLYTE_CODEGEN_POD_TEMPLATE": chosen}
     in_pod = packaged(tmp_path / "pod", own_variables(tasks["finish"]))
