@@ -120,7 +120,10 @@ def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_executi
         assert (tmp_path / "kept" / "task.py").exists()
         assert result.original_samples["table"].remote_source is None
 
-        again = generated(walk, server, tmp_path, save_to=str(tmp_path / "kept again"))
+        # The same content at another address.
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        again = generated(walk, server, elsewhere, save_to=str(tmp_path / "kept again"))
         assert len(server.calls) == 2
     assert walk.order[len(once) :] == [name for name in once if name not in KEPT]
     assert (again.solution, again.conversation_history) == (result.solution, result.conversation_history)
@@ -160,6 +163,23 @@ def test_a_package_is_added_without_a_model_a_mistake_repaired_by_one_and_what_a
     assert Counter(walk.order) == {name: order.count(name) * tries.get(name, 1) for name in order}
     assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "add_packages", "repair"]
     assert len(result.conversation_history) > 3
+
+
+def test_a_second_execution_repeats_the_tests_and_finds_the_repair_that_was_paid_for(
+    walk: Walk, tmp_path: Path
+) -> None:
+    """The repair is found though the tests took another time."""
+    script = {"SolutionReply": [job.solution(0)], "TestsReply": [job.TESTS], "RepairReply": [job.repair(0, 1)]}
+    with ModelServer(script) as server:
+        first = generated(walk, server, tmp_path)
+        once = list(walk.order)
+        second = generated(walk, server, tmp_path)
+        assert len(server.calls) == 3
+    assert once == [*FIRST_DRAFT, "repair", "run_tests_and_advance", "finish"]
+    assert walk.order[len(once) :] == [name for name in once if name not in KEPT]
+    passed = [result.attempt_history[1].report for result in (first, second)]
+    assert passed[0] != passed[1]
+    assert [step.action for step in second.attempt_history] == ["first_draft", "repair"]
 
 
 def test_candidates_are_drafted_and_judged_side_by_side_by_map_tasks_and_pods_have_what_the_settings_say(
