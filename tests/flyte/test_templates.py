@@ -43,10 +43,10 @@ REGISTERED = {
     "FLYTE_PLATFORM_INSECURE": "true",
 }
 STAYS = {
-    "FLYTE_CODEGEN_CACHE": "/home/user/cache",
+    "FLYTE_CODEGEN_CACHE": "/srv/own/cache",
     "OPENAI_API_KEY": "sk-of-the-user",
     "UV_INDEX_INNER_PASSWORD": "of-the-user",
-    "UV_CONSTRAINT": "/home/user/constraints.txt",
+    "UV_CONSTRAINT": "/srv/own/constraints.txt",
 }
 TRAVELS = {
     **{name: value for name, value in REGISTERED.items() if name != "PIP_INDEX_URL"},
