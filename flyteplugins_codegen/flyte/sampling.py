@@ -22,7 +22,7 @@ from flyteplugins_codegen.evaluation.run import check_problems
 from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, write_samples
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.evaluation import Evaluated, evaluate, problem_path
-from flyteplugins_codegen.flyte.pods import POD_DEFAULTS, keeping_replies
+from flyteplugins_codegen.flyte.pods import PLANNING_POD, SANDBOX_POD, keeping_replies
 from flyteplugins_codegen.flyte.state import Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.llm.budget import BudgetAccount
@@ -75,7 +75,7 @@ class Sampled(NamedTuple):
     spent: Spending
 
 
-@task(**POD_DEFAULTS)
+@task(**SANDBOX_POD)
 @readable_errors
 def plan_sampling(  # noqa: PLR0913 - a command line is flat
     *,
@@ -119,7 +119,7 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
 @task(
     cache=cached_by_code("autogen", "evaluation", "llm", ignored=("problems", "budget", "before")),
     secret_requests=model_secrets(),
-    **POD_DEFAULTS,
+    **SANDBOX_POD,
 )
 @readable_errors
 @keeping_replies
@@ -135,7 +135,7 @@ def sample_chunk(
     return Sampled(FlyteFile(str(path)), account.spent)
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def sample_chunks(chunks: list[Chunk], problems: FlyteFile, sampling: Sampling, budget: Budget) -> list[FlyteFile]:
     """All chunks: one after another where a budget limits them together, else at the same time."""
@@ -151,7 +151,7 @@ def sample_chunks(chunks: list[Chunk], problems: FlyteFile, sampling: Sampling, 
     return samples
 
 
-@task(**POD_DEFAULTS)
+@task(**PLANNING_POD)
 @readable_errors
 def join_samples(samples: list[FlyteFile]) -> FlyteFile:
     """One file with all samples, in the order of their chunks."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from flytekit import task, workflow
+from flytekit import dynamic, task, workflow
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte.cli import launchable
-from flyteplugins_codegen.flyte.loop import take_stages
+from flyteplugins_codegen.flyte.loop import Ending, stages_of
+from flyteplugins_codegen.flyte.pods import FIRST_POD
 from flyteplugins_codegen.flyte.state import RunState, choose_salt
 from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
@@ -20,9 +21,11 @@ from flyteplugins_codegen.models.settings import ApiName, Backend, CacheMode, Sa
 from flyteplugins_codegen.solution.flytekit import checked, readable_errors, runs_locally
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
 
+OutputT = TypeVar("OutputT")
+
 
 @launchable
-@task
+@task(**FIRST_POD)
 @readable_errors
 def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     *,
@@ -51,24 +54,25 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
         tests: pytest source of your own
         schemas: schemas of your own by the name of a sample or output file
     """
+    return _prepared(**locals())
+
+
+def _prepared(*, agent: AutoCoderAgent, schema: str, tests: str, **arguments: Any) -> RunState:
+    """The run whose request was checked."""
     job = prepare_job(
-        JobArguments(
-            prompt=prompt,
-            schema_text=schema or None,
-            constraints=constraints,
-            samples=samples,
-            inputs=inputs,
-            outputs=outputs,
-            examples=examples,
-            tests=tests or None,
-            schemas=schemas,
-            skip_tests=agent.skip_tests,
-        )
+        JobArguments(schema_text=schema or None, tests=tests or None, skip_tests=agent.skip_tests, **arguments)
     )
     run = Run(settings=agent.settings, request=job.request)
     if runs_locally():
         check_sandbox(run.settings.sandbox)
     return RunState(run=run, salt=choose_salt(run))
+
+
+def _take_stages(agent: AutoCoderAgent, job: Mapping[str, Any]) -> Generated:
+    """In a dynamic workflow, the nodes of all stages. `job` has the other arguments of `generate_with`."""
+    arguments = {name: job[name] for name in prepare.python_interface.inputs if name != "agent"}
+    ending = Ending(**{name: job[name] for name in Ending._fields})
+    return stages_of(_prepared(agent=agent, **arguments), job["samples"], ending)
 
 
 @launchable
@@ -108,12 +112,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         allow_failure: return the result of a run without success, too
         register: register the solution as a task in the control plane of flytekit's configuration
     """
-    arguments = dict(locals())
-    state = prepare(**{name: arguments[name] for name in prepare.python_interface.inputs})
-    result, folder = take_stages(
-        state=state, samples=samples, save_to=save_to, allow_failure=allow_failure, register=register
-    )
-    return Generated(result, folder)
+    return Generated(*take_stages(**locals()))
 
 
 @launchable
@@ -224,26 +223,37 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         pod: the solution's pod on a cluster, a JSON object of runtime_class, labels, tmp_size
         stage_settings: stages' pods on a cluster, a JSON object of name to resources, retries, timeout_s, image, cache
     """
-    options = dict(locals())
-    agent = configure(**{name: options[name] for name in Settings.model_fields})
-    job = {name: options[name] for name in generate_with.python_interface.inputs if name != "agent"}
-    return Generated(*generate_with(agent=agent, **job))
+    return Generated(*configure_and_take_stages(**locals()))
 
 
-def _with_settings_of_generate(function: Callable[..., AutoCoderAgent]) -> Callable[..., AutoCoderAgent]:
-    """Give a function of `**settings` the parameters of `generate` that are settings, as flytekit reads them."""
-    parameters = inspect.signature(generate.function).parameters
-    settings = [parameters[name].replace(default=inspect.Parameter.empty) for name in Settings.model_fields]
-    signature = inspect.Signature(settings, return_annotation=AutoCoderAgent)
-    function.__signature__ = signature  # type: ignore[attr-defined]  # `inspect.signature` returns it
-    function.__annotations__ = {setting.name: setting.annotation for setting in settings} | {"return": AutoCoderAgent}
-    return function
+def _with_parameters_of(workflow_function: Callable[..., OutputT]) -> Callable[..., Callable[..., OutputT]]:
+    """Give a function of `**options` the parameters of a workflow's function, as flytekit reads them."""
+
+    def decorate(function: Callable[..., OutputT]) -> Callable[..., OutputT]:
+        parameters = inspect.signature(workflow_function).parameters.values()
+        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # `inspect.signature` returns it
+            [parameter.replace(default=inspect.Parameter.empty) for parameter in parameters],
+            return_annotation=Generated,
+        )
+        function.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": Generated}
+        return function
+
+    return decorate
 
 
-@task
+@dynamic(**FIRST_POD)
 @readable_errors
-@_with_settings_of_generate
-def configure(**settings: Any) -> AutoCoderAgent:
-    """The settings as one value. Raises SettingsError for one that is not possible."""
+@_with_parameters_of(generate_with.function)
+def take_stages(**job: Any) -> Generated:
+    """Check the request, and take all stages. Never cached: later stages are cached by the samples' content."""
+    return _take_stages(job["agent"], job)
+
+
+@dynamic(**FIRST_POD)
+@readable_errors
+@_with_parameters_of(generate.function)
+def configure_and_take_stages(**options: Any) -> Generated:
+    """As `take_stages`, with the agent's settings one by one. Raises SettingsError for one that is not possible."""
+    settings = {name: options[name] for name in Settings.model_fields}
     provided = {name: value for name, value in settings.items() if value is not None and value != ""}
-    return checked(AutoCoderAgent, **provided)
+    return _take_stages(checked(AutoCoderAgent, **provided), options)

@@ -15,6 +15,7 @@ from flyteidl.admin import launch_plan_pb2, task_pb2, workflow_pb2
 from flyteidl.core import identifier_pb2
 from flyteidl.service import admin_pb2_grpc
 from model_server import ModelServer
+from propeller import container_of
 
 from flyteplugins_codegen import AutoCoderAgent, ImageConfig
 
@@ -69,7 +70,7 @@ def register_package(archive: Path, stub: Any) -> None:
 
 def starts(admin: FlyteAdmin) -> set[str]:
     """The programs by which pods start their tasks."""
-    return {task.closure.compiled_task.template.container.args[0] for task in admin.tasks}
+    return {container_of(task.closure.compiled_task.template).args[0] for task in admin.tasks}
 
 
 def test_all_workflows_whose_tasks_are_in_the_image_are_registered_without_copying_code(
@@ -80,8 +81,8 @@ def test_all_workflows_whose_tasks_are_in_the_image_are_registered_without_copyi
     ]
     done = pyflyte.run("register", *RUNNER, "--copy", "none", "--version", "v1", *files, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
-    of_one_task = {"build_image", "finish", "prepare", "register_solution", "implement"}
-    of_one_task |= {"profile_sample", "profile_folder", "extract_data_context"}
+    of_one_task = {"build_image", "finish", "prepare", "register_solution", "implement", "repair", "work_as_agent"}
+    of_one_task |= {"profile_sample", "profile_folder", "extract_data_context", "draft_anew", "strengthen_tests"}
     assert names(admin.workflows) == {
         *("generate", "generate_with", "evaluate", "generate_and_evaluate", "refresh"),
         *of_one_task,

@@ -32,11 +32,10 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages.strength import parts_of
 
 ROOT = Path(__file__).parents[2]
-BEFORE = ["configure", "prepare", "take_stages", "extract_context", "infer_schemas", "write_solution", "write_tests"]
-JUDGING = ["build_environment", "run_tests", "advance"]
-AFTER = ["measure_strength", "advance", "finish"]
-KEPT = {"extract_context", "infer_schemas", "write_solution", "write_tests", "run_tests", "measure_strength"}
-LOST_WHEN_DONE = {"extract_context", "write_solution", "write_tests", "build_environment", "finish"}
+BEFORE = ["configure_and_take_stages", "extract_context", "infer_schemas", "write_solution", "write_tests"]
+FIRST_DRAFT = [*BEFORE, "build_first_environment", "run_tests_and_advance"]
+KEPT = {"extract_context", "infer_schemas", "write_solution", "write_tests", "repair"}
+LOST_WHEN_DONE = {"extract_context", "write_solution", "write_tests", "build_first_environment", "finish"}
 GATEWAYS_ERROR = HttpError(520)
 NEEDS_SIX = {**job.solution(0), "code": f"__import__('si' + 'x')\n{job.code(0)}"}
 
@@ -115,12 +114,15 @@ def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_executi
     with ModelServer({"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}) as server:
         result = generated(walk, server, tmp_path, save_to=str(tmp_path / "kept"))
         assert result.success, result.error
-        once = [*BEFORE, "begin", *JUDGING, *AFTER]
+        once = [*FIRST_DRAFT, "finish"]
         assert walk.order == once
         assert (tmp_path / "kept" / "task.py").exists()
         assert result.original_samples["table"].remote_source is None
 
-        again = generated(walk, server, tmp_path, save_to=str(tmp_path / "kept again"))
+        # The same content at another address.
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        again = generated(walk, server, elsewhere, save_to=str(tmp_path / "kept again"))
         assert len(server.calls) == 2
     assert walk.order[len(once) :] == [name for name in once if name not in KEPT]
     assert (again.solution, again.conversation_history) == (result.solution, result.conversation_history)
@@ -137,7 +139,6 @@ def test_tests_that_take_long_are_measured_in_parts_by_the_pods_of_a_map_task(wa
     assert (attempt.strength.total, attempt.strength.killed) == (attempt.strength.made, attempt.strength.made)
     parts = [name for name in walk.order if "measure_part" in name]
     assert len(parts) == parts_of(Run(settings=result.settings, request=result.request, attempts=(attempt,))) > 1
-    assert "measure_strength" not in walk.order
 
 
 def test_a_package_is_added_without_a_model_a_mistake_repaired_by_one_and_what_a_lost_pod_did_is_done_by_another(
@@ -155,12 +156,29 @@ def test_a_package_is_added_without_a_model_a_mistake_repaired_by_one_and_what_a
         asked = Counter(call.name for call in server.calls)
     assert result.success, result.error
     assert asked == {"SolutionReply": 1, "TestsReply": 1, "RepairReply": 2}
-    order = [*BEFORE, "begin", *JUDGING, *JUDGING, "repair", *JUDGING, *AFTER]
+    order = [*FIRST_DRAFT, "repair", "run_tests_and_advance", "finish"]
     assert [name for name, _ in groupby(walk.order)] == order
-    tries = {**dict.fromkeys({*KEPT, "build_environment", "finish"}, 2), "repair": 3}
+    tries = {**dict.fromkeys(order, 2), "repair": 3}
     assert Counter(walk.order) == {name: order.count(name) * tries.get(name, 1) for name in order}
     assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "add_packages", "repair"]
     assert len(result.conversation_history) > 3
+
+
+def test_a_second_execution_repeats_the_tests_and_finds_the_repair_that_was_paid_for(
+    walk: Walk, tmp_path: Path
+) -> None:
+    """The repair is found though the tests took another time."""
+    script = {"SolutionReply": [job.solution(0)], "TestsReply": [job.TESTS], "RepairReply": [job.repair(0, 1)]}
+    with ModelServer(script) as server:
+        first = generated(walk, server, tmp_path)
+        once = list(walk.order)
+        second = generated(walk, server, tmp_path)
+        assert len(server.calls) == 3
+    assert once == [*FIRST_DRAFT, "repair", "run_tests_and_advance", "finish"]
+    assert walk.order[len(once) :] == [name for name in once if name not in KEPT]
+    passed = [result.attempt_history[1].report for result in (first, second)]
+    assert passed[0] != passed[1]
+    assert [step.action for step in second.attempt_history] == ["first_draft", "repair"]
 
 
 def test_candidates_are_drafted_and_judged_side_by_side_by_map_tasks_and_pods_have_what_the_settings_say(
