@@ -28,6 +28,7 @@
     │   ├── SandboxUnavailableError   this machine has no isolation
     │   └── MissingInterpreterError   the machine or the image cannot run a language
     ├── RemoteError             a Flyte control plane could not be reached, or refused the request
+    ├── NotReadyError           several things that a run needs are missing; nothing was spent
     └── SolutionError           a solution does not do what it declares
         ├── SolutionFailedError       it ended with an error, or ran out of time or memory
         ├── OutputError               an output is missing or not of its type
@@ -176,6 +177,18 @@ class MissingInterpreterError(SandboxError):
 
 class RemoteError(CodegenError):
     """A Flyte control plane could not be reached or refused the request; the message has its reason and the remedy."""
+
+
+class NotReadyError(CodegenError):
+    """Several things that a run needs are missing or wrong, and nothing was spent.
+
+    `errors` has the error of each. It is transient if all of them are.
+    """
+
+    def __init__(self, message: str, errors: tuple[CodegenError, ...] = ()) -> None:
+        super().__init__(message)
+        self.errors = errors
+        self.is_transient = bool(errors) and all(getattr(error, "is_transient", False) for error in errors)
 
 
 class SolutionError(CodegenError):

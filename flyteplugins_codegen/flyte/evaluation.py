@@ -32,6 +32,7 @@ from flyteplugins_codegen.evaluation.scores import check_k
 from flyteplugins_codegen.evaluation.sharding import Part, deal, gather, write_parts
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.pods import POD_DEFAULTS
+from flyteplugins_codegen.flyte.preflight import check_before_judging
 from flyteplugins_codegen.flyte.state import JUDGING_CODE, Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import upload
 from flyteplugins_codegen.models.base import Value
@@ -148,9 +149,11 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
     cpu_s: float | None,
     memory_mib: int | None,
     shards: int,
+    save_to: str,
 ) -> Split:
-    """Check all problems and samples, and split them. Raises RequestError before anything is judged."""
+    """Check all problems and samples, and what judging needs, and split them. Raises before anything is judged."""
     check_k(k)
+    check_before_judging(sandbox, packages, save_to=save_to)
     path = problem_path(problems)
     loaded = load_samples(local_path(samples), load_problems(path, sandbox=sandbox))
     dealt = deal(loaded, shards or _default_shards(len(loaded)))
@@ -285,6 +288,7 @@ def evaluate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         cpu_s=cpu_s,
         memory_mib=memory_mib,
         shards=shards,
+        save_to=save_to,
     )
     judged = judge_parts(
         parts=split.parts,

@@ -18,6 +18,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.errors import DataError, NotApprovedError, NotSuccessfulError
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.pods import keeping_replies, stage_pod
+from flyteplugins_codegen.flyte.preflight import check_before_judging, check_before_spending
 from flyteplugins_codegen.flyte.refresh_state import (
     NOW,
     RefreshState,
@@ -118,6 +119,7 @@ def examine_data(  # noqa: PLR0913 - a command line is flat
         approval=approval,
     )
     result, time = load_result(order), time_of(kickoff)
+    check_before_judging(result.settings.sandbox, save_to=save_to)
     earlier, paths = earlier_of(result), sample_paths(at_time(data, time))
     refresh = Refresh(rules=rules, examination=examine(earlier, paths))
     digests = [sample.model_dump() for sample in fresh_request(earlier, paths).samples]
@@ -142,6 +144,7 @@ def renew_solution(state: RefreshState, data: dict[str, FlyteFile], key: str) ->
     result, step = load_result(state.order), next_step(state.refresh)
     assert isinstance(step, RepairEarlier | Regenerate)  # noqa: S101 - take_steps has looked
     logger.info("%s: %s", "repairing" if isinstance(step, RepairEarlier) else "regenerating", step.reason)
+    check_before_spending(result.settings, save_to=state.order.save_to, register=state.order.is_registered)
     earlier, fresh = earlier_of(result), at_time(data, state.time)
     driven = run_blocking(renew(earlier, state.refresh, step, sample_paths(fresh)))
     renewed = CodeGenEvalResult.from_run(driven, fresh)

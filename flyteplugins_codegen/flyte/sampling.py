@@ -20,9 +20,11 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.problems.load import load_problems
 from flyteplugins_codegen.evaluation.run import check_problems
 from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, write_samples
+from flyteplugins_codegen.evaluation.scores import check_k
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.evaluation import Evaluated, evaluate, problem_path
 from flyteplugins_codegen.flyte.pods import POD_DEFAULTS, keeping_replies
+from flyteplugins_codegen.flyte.preflight import check_before_spending
 from flyteplugins_codegen.flyte.state import Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.llm.budget import BudgetAccount
@@ -75,7 +77,8 @@ class Sampled(NamedTuple):
     spent: Spending
 
 
-@task(**POD_DEFAULTS)
+# It has the key only to find out that it is there.
+@task(secret_requests=model_secrets(), **POD_DEFAULTS)
 @readable_errors
 def plan_sampling(  # noqa: PLR0913 - a command line is flat
     *,
@@ -90,8 +93,16 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
     max_calls: int | None,
     max_tokens: int | None,
     max_cost_usd: float | None,
+    k: list[int],
+    save_to: str,
+    packages: list[str],
+    sandbox: SandboxKind,
 ) -> SamplingPlan:
-    """Check the arguments and split the problems. Raises RequestError, SettingsError before anything is paid for."""
+    """Check the arguments, what sampling and judging need, and split the problems.
+
+    Raises RequestError, SettingsError and as `check_before_spending` before anything is paid for.
+    """
+    check_k(k)
     if not 1 <= n <= MOST_TRIES or chunk_size < 1:
         raise RequestError(
             f"n={n}, chunk_size={chunk_size}: n is from 1 to {MOST_TRIES}, and a chunk has one problem or more"
@@ -110,7 +121,8 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
     sampling = Sampling(
         model=model, api_key=api_key, api_base=api_base, model_params=model_params or {}, n=n, at_once=at_once
     )
-    _ = sampling.config  # raises for a configuration that is not possible
+    settings = sampling.config.settings.model_copy(update={"sandbox": sandbox, "base_packages": tuple(packages)})
+    check_before_spending(settings, save_to=save_to)
     sampling = sampling.model_copy(update={"salt": local_salt("samples", sampling, chunks)})
     budget = checked(Budget, max_calls=max_calls, max_tokens=max_tokens, max_cost_usd=max_cost_usd)
     return SamplingPlan(chunks, FlyteFile(str(path)), sampling, budget)
@@ -221,6 +233,10 @@ def generate_and_evaluate(  # noqa: PLR0913 - a command line is flat: one option
         max_calls=max_calls,
         max_tokens=max_tokens,
         max_cost_usd=max_cost_usd,
+        k=k,
+        save_to=save_to,
+        packages=packages,
+        sandbox=sandbox,
     )
     sampled = sample_chunks(chunks=plan.chunks, problems=plan.problems, sampling=plan.sampling, budget=plan.budget)
     pass_at_k, folder = evaluate(

@@ -11,18 +11,21 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte.cli import launchable
+from flyteplugins_codegen.flyte.launch import check_generation, check_generation_with, checked_before_launch
 from flyteplugins_codegen.flyte.loop import take_stages
+from flyteplugins_codegen.flyte.preflight import check_before_spending
 from flyteplugins_codegen.flyte.state import RunState, choose_salt
-from flyteplugins_codegen.flyte.tasks import Generated
+from flyteplugins_codegen.flyte.tasks import Generated, model_secrets
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import ApiName, Backend, CacheMode, SandboxKind, Settings
-from flyteplugins_codegen.solution.flytekit import checked, readable_errors, runs_locally
-from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
+from flyteplugins_codegen.solution.flytekit import checked, readable_errors
+from flyteplugins_codegen.stages.prepare import JobArguments, prepare_job
 
 
+# It has the key only to find out that it is there, and retries for an index or a control plane that does not answer.
 @launchable
-@task
+@task(secret_requests=model_secrets(), retries=2)
 @readable_errors
 def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     *,
@@ -36,8 +39,10 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     examples: list[dict] | None = None,
     tests: str = "",
     schemas: dict | None = None,
+    save_to: str = "",
+    register: bool = False,
 ) -> RunState:
-    """Check the request. Never cached: it reads the samples' content, which every later stage is cached by.
+    """Check the request, and what the run needs. Never cached: both change, and every later stage has the samples' key.
 
     Args:
         agent: the settings, a JSON object such as {"model": "openai/NAME"}
@@ -50,6 +55,8 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
         examples: cases that must hold, a JSON list of {inputs, outputs}
         tests: pytest source of your own
         schemas: schemas of your own by the name of a sample or output file
+        save_to: where the solution folder will go; on a cluster an address
+        register: the solution will be registered as a task
     """
     job = prepare_job(
         JobArguments(
@@ -66,11 +73,11 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
         )
     )
     run = Run(settings=agent.settings, request=job.request)
-    if runs_locally():
-        check_sandbox(run.settings.sandbox)
+    check_before_spending(run.settings, save_to=save_to, register=register)
     return RunState(run=run, salt=choose_salt(run))
 
 
+@checked_before_launch(check_generation_with)
 @launchable
 @workflow
 @readable_errors
@@ -116,6 +123,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
     return Generated(result, folder)
 
 
+@checked_before_launch(check_generation)
 @launchable
 @workflow
 @readable_errors

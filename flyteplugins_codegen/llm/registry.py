@@ -17,7 +17,7 @@ from flyteplugins_codegen.errors import SettingsError, UnknownModelError
 from flyteplugins_codegen.llm.anthropic import ADDRESS as ANTHROPIC_ADDRESS
 from flyteplugins_codegen.llm.anthropic import Messages
 from flyteplugins_codegen.llm.concurrency import concurrency_limit
-from flyteplugins_codegen.llm.endpoint import ProviderAddress, resolve_endpoint
+from flyteplugins_codegen.llm.endpoint import ProviderAddress, check_endpoint, resolve_endpoint
 from flyteplugins_codegen.llm.http_model import Dialect, HttpModel, StreamedDialect, known_capabilities
 from flyteplugins_codegen.llm.openai import ADDRESS as OPENAI_ADDRESS
 from flyteplugins_codegen.llm.openai import ChatCompletions
@@ -106,6 +106,18 @@ def open_model(
     _check_params(settings)
     model = _open(settings, store, key, wrap)
     return RecordingModel(model, Path(settings.record)) if settings.record else model
+
+
+def check_model_settings(settings: Settings) -> None:
+    """Check the model's settings as far as that takes no key, recording or plugin, which may be on a cluster alone.
+
+    Raises UnknownModelError, SettingsError.
+    """
+    _check_params(settings)
+    if not settings.model.startswith(_REPLAY):
+        provider, _ = resolve_name(settings.model, has_address=settings.api_base is not None)
+        if provider in _PROVIDERS:
+            check_endpoint(settings, _PROVIDERS[provider].address)
 
 
 def _open(
