@@ -44,7 +44,7 @@ from flyteplugins_codegen.sync import BoundMethod, in_daemon_thread
 _log = logging.getLogger(__name__)
 _MAX_RESPONSES: Final = 64
 _PROBE: Final = "def probe(): ..."
-_STEP_KEYS: Final = ("n", "prompt", "why")
+STEP_KEYS: Final = ("n", "prompt", "why")
 _GENERATE: Final = generate_assertions.aio
 _CONTRACT: Final = """\
 Implement the given function in Python 3.10 or later, as its docstring says, with the standard library and what the \
@@ -307,7 +307,7 @@ def _read_step(entry: Any) -> CascadeStep:
     n, prompt = entry.get("n", 1), entry.get("prompt")
     if isinstance(n, bool) or not isinstance(n, int) or not 0 < n <= _MAX_RESPONSES:
         raise SettingsError(f"n={n!r}: the number of responses is from 1 to {_MAX_RESPONSES}")
-    rest = {name: value for name, value in entry.items() if name not in _STEP_KEYS}
+    rest = {name: value for name, value in entry.items() if name not in STEP_KEYS}
     step = CascadeStep(config=read_config(rest), n=n, prompt=prompt)
     if _PROBE not in (step.prompt_for(_PROBE) or _PROBE):
         raise SettingsError(f"prompt={prompt!r:.100}: pass text that holds {{definition}}, or leave it out")

@@ -87,11 +87,11 @@ def check_destination(save_to: str) -> None:
     _check_folder(Path(save_to).absolute())
 
 
-def check_reaches_beyond_pod(save_to: str) -> None:
+def check_reaches_beyond_pod(folder: str, option: str = "save_to") -> None:
     """Check that this is no folder that ends with a pod; a volume's is an absolute path. Raises RequestError."""
-    if save_to and "://" not in save_to and not Path(save_to).is_absolute():
+    if folder and "://" not in folder and not Path(folder).is_absolute():
         raise RequestError(
-            f"save_to: {save_to!r} would be a folder in a pod, which is gone when the pod ends; on a cluster pass an "
+            f"{option}: {folder!r} would be a folder in a pod, which is gone when the pod ends; on a cluster pass an "
             "address such as s3://bucket/folder"
         )
 

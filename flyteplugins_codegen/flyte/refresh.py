@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from flytekit import Deck, approve, dynamic, task, workflow
@@ -17,8 +17,9 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.errors import DataError, NotApprovedError, NotSuccessfulError
 from flyteplugins_codegen.flyte.cli import launchable
+from flyteplugins_codegen.flyte.launch import check_model_here, checked_before_launch
 from flyteplugins_codegen.flyte.pods import keeping_replies, stage_pod
-from flyteplugins_codegen.flyte.preflight import check_before_judging, check_before_spending
+from flyteplugins_codegen.flyte.preflight import check_before_judging, check_before_spending, check_reaches_beyond_pod
 from flyteplugins_codegen.flyte.refresh_state import (
     NOW,
     RefreshState,
@@ -42,9 +43,11 @@ from flyteplugins_codegen.models.refresh import (
     Renewal,
     ToleratedDrift,
 )
+from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.result import CodeGenEvalResult
 from flyteplugins_codegen.solution.execute import ExecutionOptions
 from flyteplugins_codegen.solution.flytekit import checked, logger, readable_errors
+from flyteplugins_codegen.stages.preflight import check_together
 from flyteplugins_codegen.stages.refresh.compare import compare_solutions, runner
 from flyteplugins_codegen.stages.refresh.decide import (
     AskForApproval,
@@ -269,6 +272,34 @@ def settle(state: RefreshState, made: ComparedRenewal, proposed: FlyteDirectory)
     return replace_solution(state=state, proposed=proposed, approved=approved)
 
 
+def check_refresh_launch(  # noqa: PLR0913 - options of `refresh`
+    *,
+    solution: str,
+    drift: ToleratedDrift,
+    tolerated: list[str] | None,
+    allowed_difference: float,
+    approval: Approval,
+    save_to: str,
+    model: str,
+    api_key: str,
+    api_base: str,
+    **_: Any,
+) -> None:
+    """Check the options as far as the machine that launches knows them. Raises as `check_together`."""
+    rules = {"drift": drift, "allowed_difference": allowed_difference, "approval": approval}
+    # The solution has the model's name where none is given; the other two are checked all the same.
+    settings = Settings(model=model or "openai/any", api_key=api_key or None, api_base=api_base or None)
+    check_together(
+        [
+            lambda: checked(RefreshRules, tolerated=tolerated or (), **rules),
+            lambda: check_model_here(settings),
+            lambda: check_reaches_beyond_pod(save_to),
+            lambda: check_reaches_beyond_pod(solution, "solution") if "/" in solution else None,
+        ]
+    )
+
+
+@checked_before_launch(check_refresh_launch)
 @launchable
 @workflow
 @readable_errors

@@ -114,10 +114,12 @@ def check_model_settings(settings: Settings) -> None:
     Raises UnknownModelError, SettingsError.
     """
     _check_params(settings)
-    if not settings.model.startswith(_REPLAY):
-        provider, _ = resolve_name(settings.model, has_address=settings.api_base is not None)
-        if provider in _PROVIDERS:
-            check_endpoint(settings, _PROVIDERS[provider].address)
+    if settings.model.startswith(_REPLAY):
+        return
+    prefix = settings.model.partition("/")[0]
+    # First, and whatever the provider: what is given as the name of a key may be the key.
+    check_endpoint(settings, _PROVIDERS.get(prefix, _PROVIDERS["openai"]).address)
+    resolve_name(settings.model, has_address=settings.api_base is not None)
 
 
 def _open(
