@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import warnings
 
-from flyteplugins_codegen.flyte.loop import advance
+from flyteplugins_codegen.flyte.loop import run_tests_and_advance
 from flyteplugins_codegen.flyte.map_tasks import draft_anew, measure_strength, strengthen_tests
 from flyteplugins_codegen.flyte.tasks import (
     build_environment,
@@ -35,7 +35,6 @@ from flyteplugins_codegen.flyte.workflow import generate, generate_with, prepare
 from flyteplugins_codegen.telemetry import install_progress
 
 __all__ = [
-    "advance",
     "build_environment",
     "build_image",
     "draft_anew",
@@ -49,6 +48,7 @@ __all__ = [
     "register_solution",
     "repair",
     "run_tests",
+    "run_tests_and_advance",
     "strengthen_tests",
     "work_as_agent",
     "write_solution",

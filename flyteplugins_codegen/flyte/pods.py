@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import functools
 import shutil
+import signal
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, ParamSpec, TypeVar
@@ -60,13 +62,42 @@ def stage_pod(stage: StageName) -> dict[str, Any]:
     return {"requests": resources, "limits": resources, "retries": settings.retries, "timeout": _timeout(settings)}
 
 
-def with_settings(settings: Mapping[StageName, StageSettings], stage: StageName, node: NodeT) -> NodeT:
+def deciding_pod() -> dict[str, Any]:
+    """Arguments of `@dynamic` for the loop's workflows: they run tests, and decide what comes next.
+
+    Without a timeout, which would include everything that comes after: see `bounded_by`.
+    """
+    return {name: value for name, value in stage_pod("run_tests").items() if name != "timeout"}
+
+
+@contextlib.contextmanager
+def bounded_by(settings: Mapping[StageName, StageSettings], stage: StageName) -> Iterator[None]:
+    """End this pod, as a timeout of its task would, if the context takes longer than the stage may.
+
+    For a dynamic workflow, whose own timeout would include all nodes that it makes. Nothing in local execution.
+    """
+    if runs_locally():
+        yield
+        return
+    seconds = (settings.get(stage) or StageSettings()).timeout_s or STAGE_DEFAULTS[stage].timeout_s or 0
+    signal.setitimer(signal.ITIMER_REAL, seconds)  # SIGALRM ends the process: the pod counts as lost
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def with_settings(
+    settings: Mapping[StageName, StageSettings], stage: StageName, node: NodeT, *, has_timeout: bool = True
+) -> NodeT:
     """A stage's node in a dynamic workflow, with the agent's settings for that stage.
 
-    In local execution every stage runs in this process, and the node is the stage's outputs.
+    In local execution every stage runs in this process, and the node is the stage's outputs. Without `has_timeout` the
+    node is a dynamic workflow, see `bounded_by`.
     """
     if stage in settings and not runs_locally():
-        node.with_overrides(**_overrides(settings[stage]))  # type: ignore[attr-defined]  # a promise
+        changed = settings[stage] if has_timeout else settings[stage].model_copy(update={"timeout_s": None})
+        node.with_overrides(**_overrides(changed))  # type: ignore[attr-defined]  # a promise
     return node
 
 

@@ -1,15 +1,15 @@
 """What travels between the tasks of a run: its state as a small value, model calls with their messages as files.
 
-Also the keys under which Flyte caches a task: the code that it runs, and a salt.
+Also the keys under which Flyte caches a task: the code that it runs, a salt, and a state without its timings.
 """
 
 from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from flytekit import Cache
 from flytekit.types.file import FlyteFile
@@ -32,10 +32,15 @@ MODEL_CODE: Final = ("llm", "source")
 # --- cache keys ---
 
 
+BESIDE_STATE: Final = ("samples", "timings")
+"""Inputs that are not part of a cached task's key: the state has what the work depends on."""
+_TIMINGS: Final = frozenset({"cpu_s", "duration_s", "wall_s"})
+
+
 def cached_by_code(*rooms: str, ignored: tuple[str, ...] = ("samples",)) -> Cache:
     """Flyte's cache for a task that runs code of these rooms: a change of that code makes a new cache version.
 
-    `ignored` inputs are not part of the key: files of samples, because the request has their digests.
+    `ignored` inputs are not part of the key: files of samples, because the request has their digests, and timings.
     """
     return Cache(version=code_version(*rooms), ignored_inputs=ignored)
 
@@ -72,6 +77,45 @@ def local_salt(*content: object) -> Salt:
 
 def _new_salt() -> Salt:
     return Salt(text=uuid.uuid4().hex)
+
+
+def split_timings(run: Run) -> tuple[Run, list[float]]:
+    """The run with all timings of its attempts set to 0, and the timings in order.
+
+    Without them a run is the same whenever its tests are run, so that it finds what Flyte cached for it.
+    """
+    timings: list[float] = []
+
+    def keep(seconds: float) -> float:
+        timings.append(seconds)
+        return 0.0
+
+    return _with_timings(run, keep), timings
+
+
+def join_timings(run: Run, timings: Sequence[float]) -> Run:
+    """The run with its timings again; unchanged without timings."""
+    remaining: Iterator[float] = iter(timings)
+    return _with_timings(run, lambda seconds: next(remaining, seconds))
+
+
+def _with_timings(run: Run, change: Callable[[float], float]) -> Run:
+    return run.model_copy(update={"attempts": _changed_timings(run.attempts, change)})
+
+
+def _changed_timings(value: Any, change: Callable[[float], float]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_changed_timings(part, change) for part in value)
+    if not isinstance(value, Value):
+        return value
+    fields = {name: getattr(value, name) for name in type(value).model_fields}
+    return value.model_copy(
+        update={
+            name: change(field) if name in _TIMINGS else _changed_timings(field, change)
+            for name, field in fields.items()
+            if name in _TIMINGS or isinstance(field, tuple | Value)
+        }
+    )
 
 
 # --- state and calls ---

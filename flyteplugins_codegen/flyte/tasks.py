@@ -23,10 +23,12 @@ from flyteplugins_codegen.flyte.drafts import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.judging import judge
 from flyteplugins_codegen.flyte.pods import keeping_replies, stage_pod
 from flyteplugins_codegen.flyte.state import (
+    BESIDE_STATE,
     JUDGING_CODE,
     MODEL_CODE,
     RunState,
     cached_by_code,
+    join_timings,
     read_calls,
     sample_paths,
     write_calls,
@@ -44,7 +46,7 @@ from flyteplugins_codegen.stages import repair as repairing
 from flyteplugins_codegen.stages.agentic import work
 from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.context import with_schemas
-from flyteplugins_codegen.stages.draft import SolutionDraft, TestsDraft
+from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts
 from flyteplugins_codegen.stages.loop import BuildEnvironment, Driven, Finish, RunTests, next_action
 from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.stages.report.page import as_frame
@@ -270,10 +272,25 @@ def build_environment(state: RunState) -> RunState:
     Args:
         state: the run after the previous stage, as JSON or a file with it
     """
-    run = state.run
-    if not isinstance(next_action(run), BuildEnvironment):
+    return _with_environment(state)
+
+
+@task(enable_deck=True, deck_fields=(), **stage_pod("build_environment"))
+@readable_errors
+def build_first_environment(state: RunState, solution: SolutionDraft, tests: TestsDraft) -> RunState:
+    """Combine the two drafts as the first candidate, and resolve what it needs."""
+    drafts = Drafts(solutions=(solution,), tests=tests)
+    return _with_environment(state.with_run(with_drafts(state.run, drafts)))
+
+
+def _with_environment(state: RunState) -> RunState:
+    """The state with the next candidate's environment, if that comes next.
+
+    In a pod it is not installed: the pod that runs the tests has a disk of its own.
+    """
+    if not isinstance(next_action(state.run), BuildEnvironment):  # the budget allowed no new candidate
         return state
-    return state.with_run(build.build_environment(run, show_image))
+    return state.with_run(build.build_environment(state.run, show_image, installs=runs_locally()))
 
 
 @launchable
@@ -295,36 +312,40 @@ def run_tests(state: RunState, samples: dict[str, FlyteFile]) -> RunState:
 
 
 @launchable
-@task(cache=cached_by_code(*MODEL_CODE), secret_requests=model_secrets(), **stage_pod("repair"))
+@task(cache=cached_by_code(*MODEL_CODE, ignored=BESIDE_STATE), secret_requests=model_secrets(), **stage_pod("repair"))
 @readable_errors
 @keeping_replies
-def repair(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
+def repair(state: RunState, samples: dict[str, FlyteFile], timings: list[float] = []) -> Repaired:  # noqa: B006 - as above
     """Ask the model for the cause and the change.
 
     Args:
         state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
+        timings: those of the state, where it has none itself
     """
-    repaired = run_blocking(repairing.repair(state.run, sample_paths(samples), open_account(state.run)))
+    run = join_timings(state.run, timings)
+    repaired = run_blocking(repairing.repair(run, sample_paths(samples), open_account(run)))
     return Repaired(state.with_run(repaired.run), write_calls(repaired.calls))
 
 
 @launchable
 @task(
-    cache=cached_by_code("data", "llm", *JUDGING_CODE),
+    cache=cached_by_code("data", "llm", *JUDGING_CODE, ignored=BESIDE_STATE),
     secret_requests=model_secrets(),
     **stage_pod("work_as_agent"),
 )
 @readable_errors
 @keeping_replies
-def work_as_agent(state: RunState, samples: dict[str, FlyteFile]) -> Repaired:
+def work_as_agent(state: RunState, samples: dict[str, FlyteFile], timings: list[float] = []) -> Repaired:  # noqa: B006 - as above
     """Have the model work by tools until it submits a candidate; what it runs, it runs in this pod's sandbox.
 
     Args:
         state: the run after the previous stage, as JSON or a file with it
         samples: a JSON object of name to path
+        timings: those of the state, where it has none itself
     """
-    worked = run_blocking(work.work_as_agent(state.run, sample_paths(samples), open_account(state.run)))
+    run = join_timings(state.run, timings)
+    worked = run_blocking(work.work_as_agent(run, sample_paths(samples), open_account(run)))
     return Repaired(state.with_run(worked.run), write_calls(worked.calls))
 
 

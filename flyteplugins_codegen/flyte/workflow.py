@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
-from flytekit import task, workflow
+from flytekit import dynamic, task, workflow
 from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.launch import check_generation, check_generation_with, checked_before_launch
-from flyteplugins_codegen.flyte.loop import take_stages
+from flyteplugins_codegen.flyte.loop import Ending, stages_of
+from flyteplugins_codegen.flyte.pods import deciding_pod
 from flyteplugins_codegen.flyte.preflight import check_before_spending
 from flyteplugins_codegen.flyte.state import RunState, choose_salt
 from flyteplugins_codegen.flyte.tasks import Generated, model_secrets
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import ApiName, Backend, CacheMode, SandboxKind, Settings
-from flyteplugins_codegen.solution.flytekit import checked, readable_errors
-from flyteplugins_codegen.stages.prepare import JobArguments, prepare_job
+from flyteplugins_codegen.solution.flytekit import checked, readable_errors, runs_locally
+from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
+
+OutputT = TypeVar("OutputT")
 
 
-# It has the key only to find out that it is there, and retries for an index or a control plane that does not answer.
 @launchable
-@task(secret_requests=model_secrets(), retries=2)
+@task
 @readable_errors
 def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     *,
@@ -39,10 +41,8 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     examples: list[dict] | None = None,
     tests: str = "",
     schemas: dict | None = None,
-    save_to: str = "",
-    register: bool = False,
 ) -> RunState:
-    """Check the request, and what the run needs. Never cached: both change, and every later stage has the samples' key.
+    """Check the request. Never cached: it reads the samples' content, which every later stage is cached by.
 
     Args:
         agent: the settings, a JSON object such as {"model": "openai/NAME"}
@@ -55,26 +55,29 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
         examples: cases that must hold, a JSON list of {inputs, outputs}
         tests: pytest source of your own
         schemas: schemas of your own by the name of a sample or output file
-        save_to: where the solution folder will go; on a cluster an address
-        register: the solution will be registered as a task
     """
+    state = _prepared(**locals())
+    if runs_locally():
+        check_sandbox(agent.sandbox)
+    return state
+
+
+def _prepared(*, agent: AutoCoderAgent, schema: str, tests: str, **arguments: Any) -> RunState:
+    """The run whose request was checked."""
     job = prepare_job(
-        JobArguments(
-            prompt=prompt,
-            schema_text=schema or None,
-            constraints=constraints,
-            samples=samples,
-            inputs=inputs,
-            outputs=outputs,
-            examples=examples,
-            tests=tests or None,
-            schemas=schemas,
-            skip_tests=agent.skip_tests,
-        )
+        JobArguments(schema_text=schema or None, tests=tests or None, skip_tests=agent.skip_tests, **arguments)
     )
     run = Run(settings=agent.settings, request=job.request)
-    check_before_spending(run.settings, save_to=save_to, register=register)
     return RunState(run=run, salt=choose_salt(run))
+
+
+def _take_stages(agent: AutoCoderAgent, job: Mapping[str, Any]) -> Generated:
+    """In a dynamic workflow, the nodes of all stages. `job` has the other arguments of `generate_with`."""
+    arguments = {name: job[name] for name in prepare.python_interface.inputs if name != "agent"}
+    ending = Ending(**{name: job[name] for name in Ending._fields})
+    state = _prepared(agent=agent, **arguments)
+    check_before_spending(agent.settings, save_to=ending.save_to, register=ending.register)
+    return stages_of(state, job["samples"], ending)
 
 
 @checked_before_launch(check_generation_with)
@@ -115,12 +118,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         allow_failure: return the result of a run without success, too
         register: register the solution as a task in the control plane of flytekit's configuration
     """
-    arguments = dict(locals())
-    state = prepare(**{name: arguments[name] for name in prepare.python_interface.inputs})
-    result, folder = take_stages(
-        state=state, samples=samples, save_to=save_to, allow_failure=allow_failure, register=register
-    )
-    return Generated(result, folder)
+    return Generated(*take_stages(**locals()))
 
 
 @checked_before_launch(check_generation)
@@ -232,26 +230,38 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         pod: the solution's pod on a cluster, a JSON object of runtime_class, labels, tmp_size
         stage_settings: stages' pods on a cluster, a JSON object of name to resources, retries, timeout_s, image, cache
     """
-    options = dict(locals())
-    agent = configure(**{name: options[name] for name in Settings.model_fields})
-    job = {name: options[name] for name in generate_with.python_interface.inputs if name != "agent"}
-    return Generated(*generate_with(agent=agent, **job))
+    return Generated(*configure_and_take_stages(**locals()))
 
 
-def _with_settings_of_generate(function: Callable[..., AutoCoderAgent]) -> Callable[..., AutoCoderAgent]:
-    """Give a function of `**settings` the parameters of `generate` that are settings, as flytekit reads them."""
-    parameters = inspect.signature(generate.function).parameters
-    settings = [parameters[name].replace(default=inspect.Parameter.empty) for name in Settings.model_fields]
-    signature = inspect.Signature(settings, return_annotation=AutoCoderAgent)
-    function.__signature__ = signature  # type: ignore[attr-defined]  # `inspect.signature` returns it
-    function.__annotations__ = {setting.name: setting.annotation for setting in settings} | {"return": AutoCoderAgent}
-    return function
+def _with_parameters_of(workflow_function: Callable[..., OutputT]) -> Callable[..., Callable[..., OutputT]]:
+    """Give a function of `**options` the parameters of a workflow's function, as flytekit reads them."""
+
+    def decorate(function: Callable[..., OutputT]) -> Callable[..., OutputT]:
+        parameters = inspect.signature(workflow_function).parameters.values()
+        function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # `inspect.signature` returns it
+            [parameter.replace(default=inspect.Parameter.empty) for parameter in parameters],
+            return_annotation=Generated,
+        )
+        function.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": Generated}
+        return function
+
+    return decorate
 
 
-@task
+# The first pod of a run. It has the key only to find out that it is there.
+@dynamic(secret_requests=model_secrets(), **deciding_pod())
 @readable_errors
-@_with_settings_of_generate
-def configure(**settings: Any) -> AutoCoderAgent:
-    """The settings as one value. Raises SettingsError for one that is not possible."""
+@_with_parameters_of(generate_with.function)
+def take_stages(**job: Any) -> Generated:
+    """Check the request, and take all stages. Never cached: later stages are cached by the samples' content."""
+    return _take_stages(job["agent"], job)
+
+
+@dynamic(secret_requests=model_secrets(), **deciding_pod())
+@readable_errors
+@_with_parameters_of(generate.function)
+def configure_and_take_stages(**options: Any) -> Generated:
+    """As `take_stages`, with the agent's settings one by one. Raises SettingsError for one that is not possible."""
+    settings = {name: options[name] for name in Settings.model_fields}
     provided = {name: value for name, value in settings.items() if value is not None and value != ""}
-    return checked(AutoCoderAgent, **provided)
+    return _take_stages(checked(AutoCoderAgent, **provided), options)

@@ -16,15 +16,18 @@ from flyteplugins_codegen.packages.system import missing_system_packages
 from flyteplugins_codegen.solution.image import build_environment_image
 from flyteplugins_codegen.source.python import third_party_names
 from flyteplugins_codegen.stages.attempts import with_changed
-from flyteplugins_codegen.stages.lineage import pending_attempt
+from flyteplugins_codegen.stages.lineage import pending_attempt, pending_attempts
 from flyteplugins_codegen.telemetry import stage
 
 
-def build_environment(run: Run, on_image: Callable[[BuiltImage], object] | None = None) -> Run:
+def build_environment(
+    run: Run, on_image: Callable[[BuiltImage], object] | None = None, *, installs: bool = True
+) -> Run:
     """Resolve the candidate's packages and third-party imports, and install them and the test runner's packages.
 
-    A package that is unknown, forbidden or in conflict fails the candidate; its report has the cause. `on_image` is
-    called with the environment's image, if the settings ask to build it here.
+    An earlier candidate with the same requirements has the same environment. A package that is unknown, forbidden or in
+    conflict fails the candidate; its report has the cause. `on_image` is called with the environment's image, if the
+    settings ask to build it here. Without `installs` the environment is resolved only.
 
     Raises:
         IndexUnavailableError: the index, the disk or uv failed; the candidate is not to blame.
@@ -36,8 +39,9 @@ def build_environment(run: Run, on_image: Callable[[BuiltImage], object] | None 
         return run
     with stage("build environment") as note:
         try:
-            lock = _resolved(run, attempt)
-            install_for_tests(lock)
+            lock = known_environment(run, attempt) or _resolved(run, attempt)
+            if installs:
+                install_for_tests(lock)
             image = _try_image(run, lock)
         except PackageError as error:
             _check_base_packages(run, error)
@@ -58,20 +62,42 @@ def _check_base_packages(run: Run, error: PackageError) -> None:
 
 def _try_image(run: Run, lock: EnvironmentLock) -> BuiltImage | None:
     """The environment's image, if the settings ask for it. Raises PackageError for packages that fail only in it."""
-    config = run.settings.image_config
-    is_asked_for = config is not None and config.build_while_generating
-    return build_environment_image(run.settings, lock) if is_asked_for else None
+    return build_environment_image(run.settings, lock) if builds_image(run.settings) else None
 
 
-def _resolved(run: Run, attempt: Attempt) -> EnvironmentLock:
+def builds_image(settings: Settings) -> bool:
+    """Whether each candidate's environment is built as an image before the candidate runs."""
+    return settings.image_config is not None and settings.image_config.build_while_generating
+
+
+def known_environment(run: Run, attempt: Attempt) -> EnvironmentLock | None:
+    """The environment of another attempt of the run that needs the same packages."""
+    wanted = _requirements(run, attempt)
+    same = (other for other in run.attempts if other.environment is not None and _requirements(run, other) == wanted)
+    return next((other.environment for other in same), None)
+
+
+def with_known_environments(run: Run) -> Run:
+    """The run with the environment of each pending attempt that another attempt has already."""
+    for attempt in pending_attempts(run):
+        if attempt.environment is None and (lock := known_environment(run, attempt)) is not None:
+            run = with_changed(run, attempt.number, environment=lock)
+    return run
+
+
+def _requirements(run: Run, attempt: Attempt) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The distributions and the Debian packages that an attempt needs."""
     solution = attempt.candidate.solution
     try:
         imported = third_party_names(solution.code)
     except SyntaxError:
         # `run_tests` reports the error; only the packages that the reply names are known.
         imported = ()
-    wanted = requirements_of(imported, solution.packages, run.settings.base_packages)
-    return resolve_packages(run.settings, wanted, solution.system_packages)
+    return requirements_of(imported, solution.packages, run.settings.base_packages), solution.system_packages
+
+
+def _resolved(run: Run, attempt: Attempt) -> EnvironmentLock:
+    return resolve_packages(run.settings, *_requirements(run, attempt))
 
 
 def resolve_packages(settings: Settings, wanted: Iterable[str], system_packages: Iterable[str] = ()) -> EnvironmentLock:

@@ -115,6 +115,15 @@ async def judge_and_measure(run: Run, samples: Mapping[str, Path], sandboxes: Ru
     return with_changed(tested, attempt.number, strength=strength)
 
 
+def without_partial_strength(run: Run) -> Run:
+    """The run without a strength that time allowed to measure by some mutants only, if parts can measure by all."""
+    attempt = base_attempt(run)
+    strength = attempt.strength
+    if strength is None or strength.total >= strength.made or parts_of(run) == 1:
+        return run
+    return with_changed(run, attempt.number, strength=None)
+
+
 def describe_strength(strength: TestStrength) -> str:
     """The strength in a few words."""
     if strength.share is None:

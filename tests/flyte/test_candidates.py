@@ -103,7 +103,7 @@ def nodes_on_a_cluster(step: Any, *attempts: Attempt, **more: Any) -> dict[str, 
 
 def test_on_a_cluster_fresh_candidates_are_drafted_by_one_map_task() -> None:
     repairs = [judged(number, number, (), action="repair", parent=number - 1, round_number=number) for number in (2, 3)]
-    nodes = nodes_on_a_cluster(loop.advance, judged(1, 1, ()), *repairs)
+    nodes = nodes_on_a_cluster(loop.run_tests_and_advance, judged(1, 1, ()), *repairs)
     assert nodes.keys() == {"map_draft_anew", "advance_with_fresh"}
     assert nodes["map_draft_anew"].to_flyte_idl().array_node.parallelism == 4
 

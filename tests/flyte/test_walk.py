@@ -32,11 +32,10 @@ from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages.strength import parts_of
 
 ROOT = Path(__file__).parents[2]
-BEFORE = ["configure", "prepare", "take_stages", "extract_context", "infer_schemas", "write_solution", "write_tests"]
-JUDGING = ["build_environment", "run_tests", "advance"]
-AFTER = ["measure_strength", "advance", "finish"]
-KEPT = {"extract_context", "infer_schemas", "write_solution", "write_tests", "run_tests", "measure_strength"}
-LOST_WHEN_DONE = {"extract_context", "write_solution", "write_tests", "build_environment", "finish"}
+BEFORE = ["configure_and_take_stages", "extract_context", "infer_schemas", "write_solution", "write_tests"]
+FIRST_DRAFT = [*BEFORE, "build_first_environment", "run_tests_and_advance"]
+KEPT = {"extract_context", "infer_schemas", "write_solution", "write_tests", "repair"}
+LOST_WHEN_DONE = {"extract_context", "write_solution", "write_tests", "build_first_environment", "finish"}
 GATEWAYS_ERROR = HttpError(520)
 NEEDS_SIX = {**job.solution(0), "code": f"__import__('si' + 'x')\n{job.code(0)}"}
 
@@ -115,7 +114,7 @@ def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_executi
     with ModelServer({"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}) as server:
         result = generated(walk, server, tmp_path, save_to=str(tmp_path / "kept"))
         assert result.success, result.error
-        once = [*BEFORE, "begin", *JUDGING, *AFTER]
+        once = [*FIRST_DRAFT, "finish"]
         assert walk.order == once
         assert (tmp_path / "kept" / "task.py").exists()
         assert result.original_samples["table"].remote_source is None
@@ -137,7 +136,6 @@ def test_tests_that_take_long_are_measured_in_parts_by_the_pods_of_a_map_task(wa
     assert (attempt.strength.total, attempt.strength.killed) == (attempt.strength.made, attempt.strength.made)
     parts = [name for name in walk.order if "measure_part" in name]
     assert len(parts) == parts_of(Run(settings=result.settings, request=result.request, attempts=(attempt,))) > 1
-    assert "measure_strength" not in walk.order
 
 
 def test_a_package_is_added_without_a_model_a_mistake_repaired_by_one_and_what_a_lost_pod_did_is_done_by_another(
@@ -155,9 +153,9 @@ def test_a_package_is_added_without_a_model_a_mistake_repaired_by_one_and_what_a
         asked = Counter(call.name for call in server.calls)
     assert result.success, result.error
     assert asked == {"SolutionReply": 1, "TestsReply": 1, "RepairReply": 2}
-    order = [*BEFORE, "begin", *JUDGING, *JUDGING, "repair", *JUDGING, *AFTER]
+    order = [*FIRST_DRAFT, "repair", "run_tests_and_advance", "finish"]
     assert [name for name, _ in groupby(walk.order)] == order
-    tries = {**dict.fromkeys({*KEPT, "build_environment", "finish"}, 2), "repair": 3}
+    tries = {**dict.fromkeys(order, 2), "repair": 3}
     assert Counter(walk.order) == {name: order.count(name) * tries.get(name, 1) for name in order}
     assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "add_packages", "repair"]
     assert len(result.conversation_history) > 3
