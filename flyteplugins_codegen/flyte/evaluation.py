@@ -32,7 +32,7 @@ from flyteplugins_codegen.evaluation.scores import check_k
 from flyteplugins_codegen.evaluation.sharding import Part, deal, gather, write_parts
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.launch import checked_before_launch
-from flyteplugins_codegen.flyte.pods import POD_DEFAULTS
+from flyteplugins_codegen.flyte.pods import PLANNING_POD, SANDBOX_POD
 from flyteplugins_codegen.flyte.preflight import check_before_judging, check_reaches_beyond_pod
 from flyteplugins_codegen.flyte.state import JUDGING_CODE, Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import upload
@@ -144,7 +144,7 @@ def local_path(file: FlyteFile) -> Path:
 # --- tasks and workflow ---
 
 
-@task(**POD_DEFAULTS)
+@task(**SANDBOX_POD)
 @readable_errors
 def split_evaluation(  # noqa: PLR0913 - a command line is flat
     *,
@@ -182,7 +182,7 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
 
 @task(
     cache=cached_by_code("evaluation", *JUDGING_CODE, ignored=("samples", "problems")),
-    **POD_DEFAULTS,
+    **SANDBOX_POD,
 )
 @readable_errors
 def judge_part(part: Part, samples: FlyteFile, problems: FlyteFile, settings: JudgeSettings) -> JudgedPart:
@@ -203,7 +203,7 @@ def judge_part(part: Part, samples: FlyteFile, problems: FlyteFile, settings: Ju
     return JudgedPart(results=FlyteFile(str(results)), flaws={flaw.task_id: flaw.reason for flaw in judged.flaws})
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def judge_parts(
     *,
@@ -221,7 +221,7 @@ def judge_parts(
     return mapped(part=parts, samples=samples)
 
 
-@task(enable_deck=True, deck_fields=(), **POD_DEFAULTS)
+@task(enable_deck=True, deck_fields=(), **SANDBOX_POD)
 @readable_errors
 def gather_evaluation(  # noqa: PLR0913 - the parts, and what the evaluation was started with
     *,

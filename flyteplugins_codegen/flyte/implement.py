@@ -17,7 +17,7 @@ from flyteplugins_codegen.autogen.model_config import read_config
 from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.launch import check_model_here, checked_before_launch
-from flyteplugins_codegen.flyte.pods import POD_DEFAULTS, keeping_replies
+from flyteplugins_codegen.flyte.pods import SANDBOX_POD, keeping_replies
 from flyteplugins_codegen.flyte.state import JUDGING_CODE, cached_by_code
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.solution.flytekit import readable_errors
@@ -56,7 +56,7 @@ def check_no_keys(configs: list[dict] | None) -> None:
 @task(
     cache=cached_by_code("autogen", "llm", *JUDGING_CODE),
     secret_requests=model_secrets(),
-    **POD_DEFAULTS,
+    **SANDBOX_POD,
 )
 @readable_errors
 @keeping_replies

@@ -1,65 +1,195 @@
-"""Resources, retries and time limits of each task's pod, and replies that outlive a pod in Flyte's checkpoints."""
+"""The pod of each task: resources, retries, time limits, variables, and what the sandbox needs to open in it.
+
+Also replies that outlive a pod in Flyte's checkpoints.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import datetime as dt
 import functools
+import os
 import shutil
 import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, ParamSpec, TypeVar
 
+from flytekit import PythonFunctionTask, current_context
 from flytekit import Resources as FlyteResources
-from flytekit import current_context
+from flytekit.configuration import SerializationSettings
+from flytekit.core.array_node_map_task import ArrayNodeMapTask
 from flytekit.core.checkpointer import Checkpoint
+from flytekit.core.node import Node
+from flytekit.extend import TaskPlugins
+from flytekit.models.task import Container, K8sObjectMetadata, K8sPod
 
+from flyteplugins_codegen.errors import SettingsError
+from flyteplugins_codegen.flyte.task_environment import TEMPLATE_VARIABLE, task_environment
 from flyteplugins_codegen.llm.replay import REPLIES
-from flyteplugins_codegen.models.settings import Resources, StageName, StageSettings
-from flyteplugins_codegen.solution.flytekit import logger, runs_locally
+from flyteplugins_codegen.models.settings import Resources, StageName, StageSettings, check_object_name
+from flyteplugins_codegen.solution.flytekit import logger, render_container, runs_locally
 from flyteplugins_codegen.store import ContentStore, watching_writes
 
 NodeT = TypeVar("NodeT")
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Within the default limits of a Flyte cluster, which refuses to register a task above them.
-_LIGHT, _WORKING = Resources(cpu="500m", mem="512Mi"), Resources(cpu="2", mem="1Gi")
-_ASKING = StageSettings(resources=_LIGHT, retries=2, timeout_s=3600)
-_RUNNING = StageSettings(resources=_WORKING, retries=1, timeout_s=7200)
+# --- what a pod has beside its resources ---
 
-STAGE_DEFAULTS: Final[Mapping[StageName, StageSettings]] = MappingProxyType(
+NO_TEMPLATE: Final = "none"
+"""Used as the name of a pod template: the pod as Flyte makes it."""
+
+SANDBOX_SECURITY: Final[Mapping[str, Any]] = MappingProxyType(
     {
-        "extract_context": _RUNNING,
-        "infer_schemas": StageSettings(resources=_WORKING, retries=2, timeout_s=3600),
+        # User namespaces are made without a capability or a program that gains one; a cluster's usual profiles and its
+        # masks over /proc forbid making them, and mounting their /proc.
+        "runAsNonRoot": True,
+        "runAsUser": 1000,
+        "runAsGroup": 1000,
+        "allowPrivilegeEscalation": False,
+        "privileged": False,
+        "capabilities": {"drop": ["ALL"]},
+        "procMount": "Unmasked",
+        "seccompProfile": {"type": "Unconfined"},
+        "appArmorProfile": {"type": "Unconfined"},
+    }
+)
+"""The `securityContext` of a container in which the sandbox opens. Its pod has `hostUsers: false`."""
+
+_CONTAINER = "primary"
+
+
+@dataclass(frozen=True)
+class TaskPod:
+    """The `task_config` of all our tasks. With `opens_sandbox` the pod allows what the sandbox needs."""
+
+    opens_sandbox: bool = False
+
+
+class PodTask(PythonFunctionTask[TaskPod]):
+    """A task whose template holds the settings that it was registered with, and the pod in which its sandbox opens.
+
+    Where a PodTemplate of the cluster is named, the task has a container, and Flyte merges that template into its pod.
+    """
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of the task's container. Raises SettingsError for one that must not be readable."""
+        return {**task_environment(), **super().environment}
+
+    def get_container(self, settings: SerializationSettings) -> Container | None:
+        """The container, None for a task with a pod."""
+        return None if self._has_pod else super().get_container(settings)
+
+    def get_k8s_pod(self, settings: SerializationSettings) -> K8sPod | None:
+        """The pod of a task that opens a sandbox, made without flytekit's PodTemplate, which needs `kubernetes`."""
+        if not self._has_pod:
+            return None
+        container = render_container(self._get_container(settings), _CONTAINER)
+        spec = {"hostUsers": False, "containers": [{**container, "securityContext": dict(SANDBOX_SECURITY)}]}
+        return K8sPod(metadata=K8sObjectMetadata(), pod_spec=spec, primary_container_name=_CONTAINER)
+
+    def get_config(self, settings: SerializationSettings) -> dict[str, str]:
+        """The name of our container in the pod."""
+        return {"primary_container_name": _CONTAINER} if self._has_pod else super().get_config(settings)
+
+    @property
+    def _has_pod(self) -> bool:
+        return self.task_config.opens_sandbox and self.metadata.pod_template_name is None
+
+    def with_template(self, name: str) -> PodTask:
+        """The same task with a PodTemplate of the cluster, or with none at all."""
+        changed = copy.copy(self)
+        changed._task_config = TaskPod()  # noqa: SLF001 - of the same class
+        changed._metadata = copy.copy(self.metadata)  # noqa: SLF001 - the same
+        changed.metadata.pod_template_name = None if name == NO_TEMPLATE else name
+        return changed
+
+
+TaskPlugins.register_pythontask_plugin(TaskPod, PodTask)
+
+
+def _pod_arguments(*, opens_sandbox: bool) -> dict[str, Any]:
+    """Arguments of `@task` for the pod, by the template that is named where the task is registered."""
+    name = os.environ.get(TEMPLATE_VARIABLE, "") if opens_sandbox else ""
+    if not name:
+        return {"task_config": TaskPod(opens_sandbox=opens_sandbox)}
+    try:
+        check_object_name(TEMPLATE_VARIABLE, "PodTemplate", name)
+    except ValueError as error:
+        raise SettingsError(str(error)) from error
+    return {"task_config": TaskPod(), "pod_template_name": None if name == NO_TEMPLATE else name}
+
+
+# --- resources, retries and time limits ---
+
+
+# Within the default limits of a Flyte cluster, which refuses to register a task above them. A pod that plans, or waits
+# for a model, takes more than its request only for the second or two in which it starts.
+_MOST: Final = FlyteResources(cpu="2", mem="1Gi")
+_LIGHT: Final = MappingProxyType({"requests": FlyteResources(cpu="250m", mem="512Mi"), "limits": _MOST})
+_WORKING: Final = MappingProxyType({"requests": _MOST, "limits": _MOST})
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StagePod:
+    size: Mapping[str, FlyteResources]
+    retries: int
+    timeout_s: float
+    opens_sandbox: bool = False
+
+
+_ASKING = _StagePod(size=_LIGHT, retries=2, timeout_s=3600)
+_RUNNING = _StagePod(size=_WORKING, retries=1, timeout_s=7200, opens_sandbox=True)
+
+# Retries are for failures that may pass: of a server, an index, a sandbox or a node.
+_STAGES: Final[Mapping[StageName, _StagePod]] = MappingProxyType(
+    {
+        "extract_context": _StagePod(size=_WORKING, retries=1, timeout_s=7200),
+        "infer_schemas": _StagePod(size=_WORKING, retries=2, timeout_s=3600),
         "write_solution": _ASKING,
         "write_tests": _ASKING,
-        "build_environment": StageSettings(resources=_WORKING, retries=2, timeout_s=1800),
+        "build_environment": _StagePod(size=_WORKING, retries=2, timeout_s=1800),
         "run_tests": _RUNNING,
         "repair": _ASKING,
         "draft_anew": _ASKING,
-        "work_as_agent": StageSettings(resources=_WORKING, retries=1, timeout_s=7200),
+        "work_as_agent": _RUNNING,
         "measure_strength": _RUNNING,
         "strengthen_tests": _ASKING,
-        "finish": StageSettings(resources=_LIGHT, retries=1, timeout_s=900),
+        "finish": _StagePod(size=_LIGHT, retries=1, timeout_s=900),
     }
 )
-"""Retries are for failures that may pass: of a server, an index, a sandbox or a node."""
 
-POD_DEFAULTS: Final[Mapping[str, Any]] = MappingProxyType(
-    {"requests": FlyteResources(cpu="2", mem="1Gi"), "limits": FlyteResources(cpu="2", mem="1Gi"), "retries": 1}
-)
-"""Arguments of `@task` for tasks that are no stage of a run. Without a timeout."""
+
+def _task_arguments(
+    size: Mapping[str, FlyteResources], *, opens_sandbox: bool = False, **more: Any
+) -> Mapping[str, Any]:
+    return MappingProxyType({**size, **_pod_arguments(opens_sandbox=opens_sandbox), **more})
+
+
+PLANNING_POD: Final = _task_arguments(_LIGHT, retries=1)
+"""Arguments of `@dynamic`, and of `@task` for tasks that only plan. Without a timeout."""
+
+FIRST_POD: Final = _task_arguments(_LIGHT, opens_sandbox=True, retries=1)
+"""Arguments of `@task` for the first task of a run, which checks the sandbox. Without a timeout."""
+
+POD_DEFAULTS: Final = _task_arguments(_WORKING, retries=1)
+"""Arguments of `@task` for tasks that are no stage of a run and run no candidate. Without a timeout."""
+
+SANDBOX_POD: Final = _task_arguments(_WORKING, opens_sandbox=True, retries=1)
+"""As `POD_DEFAULTS`, for tasks that run candidates."""
 
 
 def stage_pod(stage: StageName) -> dict[str, Any]:
     """Arguments of a stage's `@task`."""
-    settings = STAGE_DEFAULTS[stage]
-    resources = _flyte_resources(settings.resources or Resources())
-    return {"requests": resources, "limits": resources, "retries": settings.retries, "timeout": _timeout(settings)}
+    pod = _STAGES[stage]
+    timeout = dt.timedelta(seconds=pod.timeout_s)
+    return {**_task_arguments(pod.size, opens_sandbox=pod.opens_sandbox), "retries": pod.retries, "timeout": timeout}
 
 
 def deciding_pod() -> dict[str, Any]:
@@ -79,7 +209,7 @@ def bounded_by(settings: Mapping[StageName, StageSettings], stage: StageName) ->
     if runs_locally():
         yield
         return
-    seconds = (settings.get(stage) or StageSettings()).timeout_s or STAGE_DEFAULTS[stage].timeout_s or 0
+    seconds = (settings.get(stage) or StageSettings()).timeout_s or _STAGES[stage].timeout_s
     signal.setitimer(signal.ITIMER_REAL, seconds)  # SIGALRM ends the process: the pod counts as lost
     try:
         yield
@@ -96,9 +226,31 @@ def with_settings(
     node is a dynamic workflow, see `bounded_by`.
     """
     if stage in settings and not runs_locally():
-        changed = settings[stage] if has_timeout else settings[stage].model_copy(update={"timeout_s": None})
-        node.with_overrides(**_overrides(changed))  # type: ignore[attr-defined]  # a promise
+        chosen = settings[stage] if has_timeout else settings[stage].model_copy(update={"timeout_s": None})
+        node.with_overrides(**_overrides(chosen))  # type: ignore[attr-defined]  # a promise
+        if chosen.pod_template is not None:
+            _choose_template(node.ref.node, chosen.pod_template)  # type: ignore[attr-defined]  # the same
     return node
+
+
+def _choose_template(node: Node, name: str) -> None:
+    """Give the node's task another pod template.
+
+    `with_overrides` cannot: it takes a whole pod, which needs the package `kubernetes`, and no name.
+    """
+    task = node.flyte_entity
+    if isinstance(task, ArrayNodeMapTask):
+        mapped = copy.copy(task)
+        mapped._run_task = _with_template(task.python_function_task, name)  # noqa: SLF001 - no setter
+        mapped._metadata = mapped.python_function_task.metadata  # noqa: SLF001 - the same
+        node._flyte_entity = mapped  # noqa: SLF001 - the same
+    else:
+        node._flyte_entity = _with_template(task, name)  # noqa: SLF001 - the same
+
+
+@functools.cache  # flytekit writes a task once into a dynamic's nodes if it is the same object
+def _with_template(task: PodTask, name: str) -> PodTask:
+    return task.with_template(name)
 
 
 def _overrides(settings: StageSettings) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from flytekit.types.file import FlyteFile
 from flyteplugins_codegen.errors import DataError, NotApprovedError, NotSuccessfulError
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.launch import check_model_here, checked_before_launch
-from flyteplugins_codegen.flyte.pods import keeping_replies, stage_pod
+from flyteplugins_codegen.flyte.pods import PLANNING_POD, keeping_replies, stage_pod
 from flyteplugins_codegen.flyte.preflight import check_before_judging, check_before_spending, check_reaches_beyond_pod
 from flyteplugins_codegen.flyte.refresh_state import (
     NOW,
@@ -247,7 +247,7 @@ def _outcome(state: RefreshState, decision: str, solution: str, launch_plan: str
 # --- workflow ---
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def take_steps(state: RefreshState, data: dict[str, FlyteFile]) -> RefreshOutcome:
     """The nodes after the examination."""
@@ -257,7 +257,7 @@ def take_steps(state: RefreshState, data: dict[str, FlyteFile]) -> RefreshOutcom
     return settle(state=state, made=made, proposed=proposed)
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def settle(state: RefreshState, made: ComparedRenewal, proposed: FlyteDirectory) -> RefreshOutcome:
     """Ask for approval where the rules say so, and replace the old solution with the new one."""

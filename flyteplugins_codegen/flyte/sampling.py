@@ -24,7 +24,7 @@ from flyteplugins_codegen.evaluation.scores import check_k
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.evaluation import Evaluated, check_ratio, evaluate, problem_path
 from flyteplugins_codegen.flyte.launch import check_model_here, checked_before_launch
-from flyteplugins_codegen.flyte.pods import POD_DEFAULTS, keeping_replies
+from flyteplugins_codegen.flyte.pods import PLANNING_POD, SANDBOX_POD, keeping_replies
 from flyteplugins_codegen.flyte.preflight import check_before_spending, check_reaches_beyond_pod
 from flyteplugins_codegen.flyte.state import Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import model_secrets
@@ -80,7 +80,7 @@ class Sampled(NamedTuple):
 
 
 # It has the key only to find out that it is there.
-@task(secret_requests=model_secrets(), **POD_DEFAULTS)
+@task(secret_requests=model_secrets(), **SANDBOX_POD)
 @readable_errors
 def plan_sampling(  # noqa: PLR0913 - a command line is flat
     *,
@@ -130,7 +130,7 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
 @task(
     cache=cached_by_code("autogen", "evaluation", "llm", ignored=("problems", "budget", "before")),
     secret_requests=model_secrets(),
-    **POD_DEFAULTS,
+    **SANDBOX_POD,
 )
 @readable_errors
 @keeping_replies
@@ -146,7 +146,7 @@ def sample_chunk(
     return Sampled(FlyteFile(str(path)), account.spent)
 
 
-@dynamic
+@dynamic(**PLANNING_POD)
 @readable_errors
 def sample_chunks(chunks: list[Chunk], problems: FlyteFile, sampling: Sampling, budget: Budget) -> list[FlyteFile]:
     """All chunks: one after another where a budget limits them together, else at the same time."""
@@ -162,7 +162,7 @@ def sample_chunks(chunks: list[Chunk], problems: FlyteFile, sampling: Sampling, 
     return samples
 
 
-@task(**POD_DEFAULTS)
+@task(**PLANNING_POD)
 @readable_errors
 def join_samples(samples: list[FlyteFile]) -> FlyteFile:
     """One file with all samples, in the order of their chunks."""

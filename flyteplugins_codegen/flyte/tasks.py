@@ -21,7 +21,7 @@ from flyteplugins_codegen.errors import CodegenError, NotSuccessfulError, Settin
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.drafts import draft_solution, draft_tests
 from flyteplugins_codegen.flyte.judging import judge
-from flyteplugins_codegen.flyte.pods import keeping_replies, stage_pod
+from flyteplugins_codegen.flyte.pods import PLANNING_POD, keeping_replies, stage_pod
 from flyteplugins_codegen.flyte.state import (
     BESIDE_STATE,
     JUDGING_CODE,
@@ -33,6 +33,7 @@ from flyteplugins_codegen.flyte.state import (
     sample_paths,
     write_calls,
 )
+from flyteplugins_codegen.flyte.task_environment import SECRET_VARIABLE
 from flyteplugins_codegen.html.kit import facts, fitting, folded, log, render_document, seconds
 from flyteplugins_codegen.models.job import type_name
 from flyteplugins_codegen.models.run import Run
@@ -61,7 +62,7 @@ _MAX_LOG_CHARS = 1 << 18
 
 
 @launchable
-@task(enable_deck=True, deck_fields=())
+@task(enable_deck=True, deck_fields=(), **PLANNING_POD)
 @readable_errors
 def build_image(result: CodeGenEvalResult, push: bool = True) -> BuiltImage:  # noqa: FBT001, FBT002 - an option of `pyflyte run`
     """Build a result's image by its image_config. An image that exists is not built again.
@@ -120,7 +121,7 @@ def log_folder(result: CodeGenEvalResult, folder: Path) -> None:
 
 
 @launchable
-@task(enable_deck=True, deck_fields=())
+@task(enable_deck=True, deck_fields=(), **PLANNING_POD)
 @readable_errors
 def register_solution(result: CodeGenEvalResult, project: str = "", domain: str = "") -> RegisteredSolution:
     """Register a result's task in the control plane of flytekit's configuration. A second call changes nothing.
@@ -150,7 +151,7 @@ def model_secrets(reference: str | None = None) -> list[Secret]:
 
     Raises SettingsError for anything else.
     """
-    text = os.environ.get("FLYTE_CODEGEN_SECRET", "") if reference is None else reference
+    text = os.environ.get(SECRET_VARIABLE, "") if reference is None else reference
     if not text:
         return []
     group, slash, key = text.partition("/")

@@ -13,7 +13,7 @@ from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte.cli import launchable
 from flyteplugins_codegen.flyte.launch import check_generation, check_generation_with, checked_before_launch
 from flyteplugins_codegen.flyte.loop import Ending, stages_of
-from flyteplugins_codegen.flyte.pods import deciding_pod
+from flyteplugins_codegen.flyte.pods import FIRST_POD
 from flyteplugins_codegen.flyte.preflight import check_before_spending
 from flyteplugins_codegen.flyte.state import RunState, choose_salt
 from flyteplugins_codegen.flyte.tasks import Generated, model_secrets
@@ -27,7 +27,7 @@ OutputT = TypeVar("OutputT")
 
 
 @launchable
-@task
+@task(**FIRST_POD)
 @readable_errors
 def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     *,
@@ -248,8 +248,8 @@ def _with_parameters_of(workflow_function: Callable[..., OutputT]) -> Callable[.
     return decorate
 
 
-# The first pod of a run. It has the key only to find out that it is there.
-@dynamic(secret_requests=model_secrets(), **deciding_pod())
+# A first pod has the key only to find out that it is there.
+@dynamic(secret_requests=model_secrets(), **FIRST_POD)
 @readable_errors
 @_with_parameters_of(generate_with.function)
 def take_stages(**job: Any) -> Generated:
@@ -257,7 +257,7 @@ def take_stages(**job: Any) -> Generated:
     return _take_stages(job["agent"], job)
 
 
-@dynamic(secret_requests=model_secrets(), **deciding_pod())
+@dynamic(secret_requests=model_secrets(), **FIRST_POD)
 @readable_errors
 @_with_parameters_of(generate.function)
 def configure_and_take_stages(**options: Any) -> Generated:

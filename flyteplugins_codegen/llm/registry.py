@@ -5,6 +5,7 @@ Other distributions add providers through the entry point group `flyteplugins_co
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from importlib.metadata import EntryPoint, entry_points
@@ -83,6 +84,18 @@ _PROVIDERS = {
     "openai": Provider(OPENAI_ADDRESS, _openai_dialects, r"gpt-|chatgpt-|o[1-9]"),
     "anthropic": Provider(ANTHROPIC_ADDRESS, _anthropic_dialects, r"claude-"),
 }
+
+
+def address_variables() -> tuple[str, ...]:
+    """The environment variables that hold providers' addresses, those of installed plugins among them.
+
+    A plugin that cannot be loaded has none; what is wrong with it is said when its model is opened.
+    """
+    providers = [*_PROVIDERS.values()]
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
+        with contextlib.suppress(SettingsError):
+            providers.append(load_plugin(entry))
+    return tuple(provider.address.base_variable for provider in providers)
 
 
 def open_model(

@@ -65,6 +65,13 @@ def check_quantity(name: str, value: str) -> str:
     return value
 
 
+def check_object_name(setting: str, kind: str, name: str) -> str:
+    """Return `name` if a cluster's object can be called so. Raises ValueError that names setting and kind otherwise."""
+    if not _OBJECT_NAME.match(name):
+        raise ValueError(f"{setting}={name!r} is no name of a {kind}; write one in small letters, such as 'gvisor'")
+    return name
+
+
 class Resources(Value):
     """What a pod, or one run of a solution on this machine, may use, in Kubernetes quantities.
 
@@ -154,9 +161,7 @@ class PodSettings(Value):
     @field_validator("runtime_class")
     @classmethod
     def _check_runtime_class(cls, value: str | None) -> str | None:
-        if value is not None and not _OBJECT_NAME.match(value):
-            raise ValueError(f"runtime_class={value!r} is no name of a RuntimeClass; write one such as 'gvisor'")
-        return value
+        return value if value is None else check_object_name("runtime_class", "RuntimeClass", value)
 
     @field_validator("labels")
     @classmethod
@@ -178,8 +183,9 @@ class StageSettings(Value):
     """The pod of one stage on a cluster. None keeps the stage's default.
 
     `resources` are requests and limits, `timeout_s` is wall seconds for one try, `image` another runner image.
-    `cache=False` repeats the stage's work every time. Local runs ignore these settings: their stages run in the calling
-    process.
+    `cache=False` repeats the stage's work every time. `pod_template` is the name of one of the cluster's PodTemplates,
+    which replaces the one that stages which run candidates have by themselves; "none" leaves the pod as Flyte makes it.
+    Local runs ignore these settings: their stages run in the calling process.
     """
 
     resources: Resources | None = None
@@ -187,6 +193,12 @@ class StageSettings(Value):
     timeout_s: float | None = Field(default=None, gt=0)
     image: str | None = None
     cache: bool = True
+    pod_template: str | None = None
+
+    @field_validator("pod_template")
+    @classmethod
+    def _check_pod_template(cls, value: str | None) -> str | None:
+        return value if value is None else check_object_name("pod_template", "PodTemplate", value)
 
     @field_validator("resources", mode="before")
     @classmethod

@@ -35,10 +35,12 @@ _WHERE = (
     "UV_PRERELEASE",
     "UV_RESOLUTION",
 )
+INSECURE_VARIABLE = "UV_INSECURE_HOST"
+"""The environment variable with the hosts of indexes whose certificates uv does not check."""
 _HOW = (
     "UV_CACHE_DIR",
     "UV_CREDENTIALS_DIR",
-    "UV_INSECURE_HOST",
+    INSECURE_VARIABLE,
     "UV_KEYRING_PROVIDER",
     "UV_NATIVE_TLS",
     "UV_OFFLINE",

@@ -1,15 +1,17 @@
-"""What all our Flyte entities share: errors as one message, checked settings, and where they run."""
+"""What all our Flyte entities share: errors as one message, checked settings, where they run, containers of pods."""
 
 from __future__ import annotations
 
 import functools
 import logging
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from flytekit.core.context_manager import FlyteContextManager
 from flytekit.exceptions.user import FlyteRecoverableException
 from flytekit.loggers import logger as flytekit_logger
+from flytekit.models.task import Container
+from flytekit.models.task import Resources as ContainerResources
 from pydantic import BaseModel, ValidationError
 
 from flyteplugins_codegen.errors import CodegenError, IndexUnavailableError, ProviderError, SandboxError, SettingsError
@@ -20,6 +22,14 @@ logger = logging.getLogger("flyteplugins_codegen.flyte")
 _TRANSIENT = (ProviderError, IndexUnavailableError, SandboxError)
 # A key, a model or a request that was refused will be refused again, and each try takes a pod.
 _FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 413, 422})
+
+# A cluster replaces `gpu` by its own resource name.
+_RESOURCE_NAMES: Final = {
+    ContainerResources.ResourceName.CPU: "cpu",
+    ContainerResources.ResourceName.GPU: "gpu",
+    ContainerResources.ResourceName.MEMORY: "memory",
+    ContainerResources.ResourceName.EPHEMERAL_STORAGE: "ephemeral-storage",
+}
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,3 +79,23 @@ def runs_locally() -> bool:
     state = FlyteContextManager.current_context().execution_state
     # Outside any execution the state has no mode.
     return state is None or state.mode is None or state.is_local_execution()
+
+
+def render_container(container: Container, name: str) -> dict[str, Any]:
+    """The container of a task for a pod's `spec`, without the package `kubernetes`, whose import takes half a second.
+
+    A failed task shows the end of what its main container wrote, as one that is registered as a container does.
+    """
+    resources = container.resources
+    return {
+        "name": name,
+        "image": container.image,
+        "command": list(container.command or ()),
+        "args": list(container.args or ()),
+        "env": [{"name": key, "value": value} for key, value in container.env.items()],
+        "resources": {
+            kind: {_RESOURCE_NAMES[entry.name]: entry.value for entry in entries}
+            for kind, entries in (("requests", resources.requests), ("limits", resources.limits))
+        },
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    }

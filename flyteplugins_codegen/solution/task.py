@@ -19,7 +19,6 @@ from flytekit.core.context_manager import FlyteContext
 from flytekit.core.promise import Promise, VoidPromise, create_task_output, translate_inputs_to_literals
 from flytekit.models.literals import LiteralMap
 from flytekit.models.task import Container, K8sObjectMetadata, K8sPod
-from flytekit.models.task import Resources as ContainerResources
 from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
 from typing_extensions import Self
@@ -31,7 +30,7 @@ from flyteplugins_codegen.packages.resolve import read_lock
 from flyteplugins_codegen.portable.launcher import SCHEMAS_FILE, command_line
 from flyteplugins_codegen.sandbox.contract import INPUTS, OUTPUTS
 from flyteplugins_codegen.solution.execute import ExecutionOptions, execute_remembered
-from flyteplugins_codegen.solution.flytekit import readable_errors
+from flyteplugins_codegen.solution.flytekit import readable_errors, render_container
 from flyteplugins_codegen.solution.validate import schemas_text
 from flyteplugins_codegen.store import digest
 
@@ -63,13 +62,6 @@ _SECURITY: Final = {
     "privileged": False,
     "capabilities": {"drop": ["ALL"]},
     "seccompProfile": {"type": "RuntimeDefault"},
-}
-# A cluster replaces `gpu` by its own resource name.
-_RESOURCE_NAMES: Final = {
-    ContainerResources.ResourceName.CPU: "cpu",
-    ContainerResources.ResourceName.GPU: "gpu",
-    ContainerResources.ResourceName.MEMORY: "memory",
-    ContainerResources.ResourceName.EPHEMERAL_STORAGE: "ephemeral-storage",
 }
 
 
@@ -253,20 +245,7 @@ def render_pod_spec(container: Container, settings: PodSettings) -> dict[str, An
 
 def _main_container(container: Container) -> dict[str, Any]:
     return {
-        "name": CONTAINER_NAME,
-        "image": container.image,
-        "command": list(container.command),
-        "env": [{"name": name, "value": value} for name, value in container.env.items()],
-        "resources": {
-            "requests": _quantities(container.resources.requests),
-            "limits": _quantities(container.resources.limits),
-        },
+        **render_container(container, CONTAINER_NAME),
         "securityContext": _SECURITY,
-        # The task's error then shows the end of stderr, where the launcher writes what is wrong.
-        "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": _TMP, "mountPath": "/tmp"}],  # noqa: S108 - in the pod
     }
-
-
-def _quantities(entries: list[ContainerResources.ResourceEntry]) -> dict[str, str]:
-    return {_RESOURCE_NAMES[entry.name]: entry.value for entry in entries}

@@ -9,6 +9,7 @@ from typing import Any
 import row_count_job as job
 from flyteidl.admin.task_pb2 import TaskSpec
 from model_server import ModelServer
+from propeller import container_of
 
 from flyteplugins_codegen import AutoCoderAgent
 
@@ -46,7 +47,7 @@ def test_the_workflows_package_and_only_tasks_that_talk_to_a_model_ask_for_the_s
     assert of_ours["run_tests"].metadata.discoverable
     assert of_ours["implement_task"].metadata.discoverable
     for name in ("run_tests", "judge_part", "sample_chunk", "implement_task"):
-        assert of_ours[name].container.resources.limits, name
+        assert container_of(of_ours[name]).resources["limits"], name
         assert of_ours[name].metadata.retries.retries, name
     assert "Pickle" not in "".join(str(made.interface) for made in tasks.values())
 

@@ -19,15 +19,16 @@ import tarfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from flyteidl.admin.task_pb2 import TaskSpec
 from flyteidl.admin.workflow_pb2 import WorkflowSpec
 from flyteidl.core.dynamic_job_pb2 import DynamicJobSpec
 from flyteidl.core.errors_pb2 import ErrorDocument
 from flyteidl.core.literals_pb2 import BindingData, Literal, LiteralMap
-from flyteidl.core.tasks_pb2 import TaskTemplate
+from flyteidl.core.tasks_pb2 import Resources, TaskTemplate
 from flyteidl.core.workflow_pb2 import ArrayNode, Node, WorkflowTemplate
+from google.protobuf.json_format import MessageToDict
 
 MAX_READ_BYTES = 2 << 20
 """What a cluster reads at most of one file of inputs, outputs or nodes, by its default settings."""
@@ -52,6 +53,14 @@ class Pod:
     task: str
     node: Node
     template: TaskTemplate
+
+
+class TaskContainer(NamedTuple):
+    """What a task's template says of its container; `resources` are requests and limits by Kubernetes' names."""
+
+    args: list[str]
+    env: dict[str, str]
+    resources: dict[str, dict[str, str]]
 
 
 @dataclass(frozen=True)
@@ -168,7 +177,7 @@ class Walk:
         template = start.template
         (store / "raw").mkdir(parents=True)
         write(store / "inputs.pb", LiteralMap(literals=start.given))
-        environment = {variable.key: variable.value for variable in template.container.env}
+        environment = dict(container_of(template).env)
         environment |= {"FLYTE_CODEGEN_CACHE": str(store / "disk"), **start.variables}
         status, said = self.start_pod(command_of(template, store, earlier), environment)
         if (store / "error.pb").exists():
@@ -215,6 +224,26 @@ def hashed(literal: Literal) -> Literal:
     return made
 
 
+def container_of(template: TaskTemplate) -> TaskContainer:
+    """The container that the task is registered with, or the main one of its pod."""
+    if not template.HasField("k8s_pod"):
+        env = {variable.key: variable.value for variable in template.container.env}
+        resources = template.container.resources
+        sizes = {
+            kind: {resource_name(entry): entry.value for entry in entries}
+            for kind, entries in (("requests", resources.requests), ("limits", resources.limits))
+        }
+        return TaskContainer([*template.container.command, *template.container.args], env, sizes)
+    spec = MessageToDict(template.k8s_pod.pod_spec)
+    main = next(one for one in spec["containers"] if one["name"] == template.config["primary_container_name"])
+    env = {variable["name"]: variable["value"] for variable in main["env"]}
+    return TaskContainer([*main["command"], *main["args"]], env, main["resources"])
+
+
+def resource_name(entry: Any) -> str:
+    return Resources.ResourceName.Name(entry.name).lower().replace("_", "-")
+
+
 def command_of(template: TaskTemplate, store: Path, earlier: str) -> list[str]:
     """The container's command line with its templates filled in."""
     values = {
@@ -224,7 +253,7 @@ def command_of(template: TaskTemplate, store: Path, earlier: str) -> list[str]:
         "{{.checkpointOutputPrefix}}": str(store / "checkpoint"),
         "{{.prevCheckpointPrefix}}": earlier,
     }
-    return [values.get(part, part) for part in (*template.container.command, *template.container.args)]
+    return [values.get(part, part) for part in container_of(template).args]
 
 
 def in_order(nodes: Iterable[Node]) -> list[Node]:
