@@ -229,7 +229,8 @@ def with_settings(
         chosen = settings[stage] if has_timeout else settings[stage].model_copy(update={"timeout_s": None})
         node.with_overrides(**_overrides(chosen))  # type: ignore[attr-defined]  # a promise
         if chosen.pod_template is not None:
-            _choose_template(node.ref.node, chosen.pod_template)  # type: ignore[attr-defined]  # the same
+            promise: Any = node[0] if isinstance(node, tuple) else node
+            _choose_template(promise.ref.node, chosen.pod_template)
     return node
 
 

@@ -228,7 +228,8 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         sandbox_retries: retries of a sandbox that failed itself, not of a test
         record: file that every reply is recorded to, for replay:FILE
         pod: the solution's pod on a cluster, a JSON object of runtime_class, labels, tmp_size
-        stage_settings: stages' pods on a cluster, a JSON object of name to resources, retries, timeout_s, image, cache
+        stage_settings: stages' pods on a cluster, a JSON object of name to resources, retries, timeout_s, image,
+            cache, pod_template
     """
     return Generated(*configure_and_take_stages(**locals()))
 

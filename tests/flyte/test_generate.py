@@ -66,7 +66,7 @@ def test_a_first_answer_that_is_right_takes_two_calls_and_leaves_a_folder_that_r
     assert again.stdout.splitlines()[-1] == "5", again.stderr
 
 
-def test_a_killed_run_goes_on_where_it_was_and_an_identical_one_only_looks_its_locks_up(
+def test_a_killed_run_goes_on_where_it_was_and_an_identical_one_only_looks_up_what_is_there(
     pyflyte: Any, table: Path
 ) -> None:
     script = {"SolutionReply": [job.solution(0)], "TestsReply": [job.TESTS], "RepairReply": [job.repair(0, 1)]}
@@ -92,7 +92,7 @@ def test_a_killed_run_goes_on_where_it_was_and_an_identical_one_only_looks_its_l
         repeated = pyflyte.run(*command)
         assert repeated.returncode == 0, repeated.stderr
         assert asked(server) == calls
-        assert stages_in(repeated.stderr) == ["build environment"] * 2
+        assert stages_in(repeated.stderr) == ["build environment", "run tests"] * 2
         assert reported_folder(repeated) == reported_folder(resumed)
 
 

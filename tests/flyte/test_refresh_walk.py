@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -45,10 +44,9 @@ def test_a_cluster_renews_a_solution_in_a_store_and_then_finds_nothing_changed(t
     fresh.write_text("a,c\n" + "".join(f"n{number},x\n" for number in range(30)))
     rewritten = job.code().replace("len(lines)", "len(list(lines))")
     replies = [job.solution(), {**job.solution(), "code": rewritten}]
-    variables = {**os.environ, "UV_CACHE_DIR": str(tmp_path / "uv")}
     with (
         ModelServer({"SolutionReply": replies, "TestsReply": [job.TESTS, job.TESTS]}) as server,
-        forked_pods(variables) as start,
+        forked_pods(archive) as start,
     ):
         agent = AutoCoderAgent(model="openai/any", api_base=server.url, min_test_strength=0)
         result = agent.generate("count in pods", samples={"table": table}, outputs=job.OUTPUTS)

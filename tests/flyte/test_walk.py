@@ -49,21 +49,21 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *(pyflyte, "--pkgs", "workflows.generate", "--pkgs", "workflows.evaluate"),
         *("package", "--image", "runner:1", "--output", str(path)),
     )
-    done = subprocess.run(packaging, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "FLYTE_CODEGEN_SECRET": "openai/OPENAI_API_KEY", "FLYTE_PLATFORM_URL": "admin:81"}
+    done = subprocess.run(packaging, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return path
 
 
 @pytest.fixture(scope="module")
-def start_pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartPod]:
-    """All pods reach the same packages, as those of a cluster reach the same mirror."""
-    with forked_pods({**os.environ, "UV_CACHE_DIR": str(tmp_path_factory.mktemp("uv"))}) as start:
+def start_pod(archive: Path) -> Iterator[StartPod]:
+    with forked_pods(archive) as start:
         yield start
 
 
 @pytest.fixture
 def walk(archive: Path, start_pod: StartPod, tmp_path: Path) -> Walk:
-    made = Walk(folder=tmp_path / "store", start_pod=start_pod)
+    made = Walk(folder=tmp_path / "store", start_pod=start_pod, secrets={"openai/OPENAI_API_KEY": "sk-of-the-cluster"})
     made.register(archive)
     return made
 
@@ -92,6 +92,7 @@ def losing_first_tries(walk: Walk) -> StartPod:
 def generated(walk: Walk, server: ModelServer, folder: Path, **given: Any) -> CodeGenEvalResult:
     """What the registered workflow leaves, launched with its defaults beside what is given."""
     given |= {"prompt": "count", "model": "openai/any", "api_base": server.url, "outputs": job.OUTPUTS}
+    given["api_key"] = "OPENAI_API_KEY"
     given["samples"] = {"table": FlyteFile(str(job.write_table(folder / "table.csv", rows=3)))}
     made: CodeGenEvalResult = left_by(walk, generate, given)["result"]
     return made
@@ -119,7 +120,10 @@ def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_executi
         assert (tmp_path / "kept" / "task.py").exists()
         assert result.original_samples["table"].remote_source is None
 
-        again = generated(walk, server, tmp_path, save_to=str(tmp_path / "kept again"))
+        # The same content at another address.
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        again = generated(walk, server, elsewhere, save_to=str(tmp_path / "kept again"))
         assert len(server.calls) == 2
     assert walk.order[len(once) :] == [name for name in once if name not in KEPT]
     assert (again.solution, again.conversation_history) == (result.solution, result.conversation_history)
@@ -161,11 +165,29 @@ def test_a_package_is_added_without_a_model_a_mistake_repaired_by_one_and_what_a
     assert len(result.conversation_history) > 3
 
 
+def test_a_second_execution_repeats_the_tests_and_finds_the_repair_that_was_paid_for(
+    walk: Walk, tmp_path: Path
+) -> None:
+    """The repair is found though the tests took another time."""
+    script = {"SolutionReply": [job.solution(0)], "TestsReply": [job.TESTS], "RepairReply": [job.repair(0, 1)]}
+    with ModelServer(script) as server:
+        first = generated(walk, server, tmp_path)
+        once = list(walk.order)
+        second = generated(walk, server, tmp_path)
+        assert len(server.calls) == 3
+    assert once == [*FIRST_DRAFT, "repair", "run_tests_and_advance", "finish"]
+    assert walk.order[len(once) :] == [name for name in once if name not in KEPT]
+    passed = [result.attempt_history[1].report for result in (first, second)]
+    assert passed[0] != passed[1]
+    assert [step.action for step in second.attempt_history] == ["first_draft", "repair"]
+
+
 def test_candidates_are_drafted_and_judged_side_by_side_by_map_tasks_and_pods_have_what_the_settings_say(
     walk: Walk, tmp_path: Path
 ) -> None:
     """The run is exhausted by its two candidates, and fails with one message."""
     stage = {"resources": {"cpu": "3", "mem": "4Gi"}, "timeout_s": 90, "retries": 5, "image": "gpu:1"}
+    stage["pod_template"] = "gpu-nodes"
     settings = {"run_tests": stage, "write_solution": stage, "write_tests": {"cache": False}}
     script = {"SolutionReply": [job.solution(0), job.solution(2)], "TestsReply": [job.TESTS]}
     with ModelServer(script) as server, pytest.raises(NodeFailedError, match="no success after 2 attempts") as failed:
@@ -182,6 +204,8 @@ def test_candidates_are_drafted_and_judged_side_by_side_by_map_tasks_and_pods_ha
         assert overrides.resources.requests == overrides.resources.limits
         assert overrides.container_image == "gpu:1"
         assert (node.metadata.timeout.seconds, node.metadata.retries.retries) == (90, 5)
+        assert started[name].template.metadata.pod_template_name == "gpu-nodes", name
+        assert started[name].template.HasField("container"), name
     assert started["write_tests"].node.metadata.HasField("cacheable")
     assert not started["write_tests"].node.metadata.cacheable
     left = started["build_environment"]

@@ -21,7 +21,7 @@ from flyteplugins_codegen.packages.resolve import resolve
 from flyteplugins_codegen.solution.execute import ExecutionOptions
 from flyteplugins_codegen.solution.task import SandboxTask
 
-POLICIES = sorted((Path(__file__).parents[2] / "docs" / "deploy").glob("*.yaml"))
+POLICIES = sorted((Path(__file__).parents[2] / "docs" / "deploy").glob("network-policy-*.yaml"))
 
 
 def template(secrets: tuple[SecretReference, ...] = (), **options: Any) -> Any:

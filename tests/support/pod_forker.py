@@ -2,6 +2,9 @@
 
 Most of what a task costs as a process is its imports. A child forked from here is as fresh as one started anew, but for
 these: it has its own variables, its own memory, and ends with its task.
+
+As a pod it has no variable of the machine that registered, but those of its image and of its template. What is read
+from variables at import is the same for all: `propeller` sees to it that all templates have the same ones.
 """
 
 from __future__ import annotations
@@ -17,19 +20,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from propeller import StartPod
+from propeller import StartPod, registered_variables
+
+# Where programs and certificates are, and how the network is reached.
+_OF_THE_IMAGE = frozenset(
+    {"PATH", "LANG", "PYTHONPATH", "REQUESTS_CA_BUNDLE", "SSL_CERT_DIR", "SSL_CERT_FILE"}
+    | {"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"}
+)
 
 
 @contextmanager
-def forked_pods(environment: Mapping[str, str]) -> Iterator[StartPod]:
-    """A way to start pods for the time of the block; all of them have these variables, and their own."""
-    with (
-        subprocess.Popen(
-            [sys.executable, __file__], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as process,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-        said = Path(folder, "said")
+def forked_pods(archive: Path) -> Iterator[StartPod]:
+    """A way to start pods of a package's tasks for the time of the block.
+
+    All have a cache of uv in common, as those of a cluster reach the same mirror.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        kept = {name: value for name, value in os.environ.items() if name in _OF_THE_IMAGE}
+        image = {**kept, "HOME": folder, "UV_CACHE_DIR": f"{folder}/uv", "FLYTE_INTERNAL_EXECUTION_ID": "walk"}
+        with _forker({**image, **registered_variables(archive)}, Path(folder, "said")) as start:
+            yield start
+
+
+@contextmanager
+def _forker(environment: Mapping[str, str], said: Path) -> Iterator[StartPod]:
+    with subprocess.Popen(
+        [sys.executable, __file__], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
 
         def start(command: list[str], variables: Mapping[str, str]) -> tuple[int, str]:
             assert process.stdin

@@ -75,7 +75,11 @@ class Start:
 
 @dataclass(kw_only=True)
 class Walk:
-    """One execution: what is registered, the store, and the pods in the order in which they were started."""
+    """One execution: what is registered, the store, and the pods in the order in which they were started.
+
+    `secrets` are the cluster's by `group/key`, which its webhook gives to the pods that request them. `variables` are
+    those of the registered templates; a node that a dynamic adds must have them too, or its pod is another than theirs.
+    """
 
     folder: Path
     start_pod: StartPod
@@ -83,6 +87,8 @@ class Walk:
     workflows: dict[str, WorkflowSpec] = field(default_factory=dict)
     pods: list[Pod] = field(default_factory=list)
     catalog: dict[str, Literals] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
 
     @property
     def order(self) -> list[str]:
@@ -91,6 +97,7 @@ class Walk:
 
     def register(self, archive: Path) -> None:
         """Take all entities of a package."""
+        self.variables = registered_variables(archive)
         with tarfile.open(archive) as tar:
             for member in tar.getmembers():
                 file = tar.extractfile(member)
@@ -177,8 +184,9 @@ class Walk:
         template = start.template
         (store / "raw").mkdir(parents=True)
         write(store / "inputs.pb", LiteralMap(literals=start.given))
-        environment = dict(container_of(template).env)
-        environment |= {"FLYTE_CODEGEN_CACHE": str(store / "disk"), **start.variables}
+        environment = container_of(template).env
+        assert own_variables(template) == self.variables, f"{short_name(template)} is registered with others"
+        environment |= {"FLYTE_CODEGEN_CACHE": str(store / "disk"), **start.variables, **self._injected(template)}
         status, said = self.start_pod(command_of(template, store, earlier), environment)
         if (store / "error.pb").exists():
             error = ErrorDocument.FromString((store / "error.pb").read_bytes()).error
@@ -188,6 +196,11 @@ class Walk:
         if (store / "futures.pb").exists():
             return self._run_job(read(store / "futures.pb", DynamicJobSpec))
         return dict(read(store / "outputs.pb", LiteralMap).literals)
+
+    def _injected(self, template: TaskTemplate) -> dict[str, str]:
+        """What the webhook adds to the pod."""
+        requested = template.security_context.secrets
+        return {secret.env_var: self.secrets[f"{secret.group}/{secret.key}"] for secret in requested}
 
     def _run_job(self, job: DynamicJobSpec) -> Literals:
         template = WorkflowTemplate(nodes=job.nodes, outputs=job.outputs)
@@ -222,6 +235,25 @@ def hashed(literal: Literal) -> Literal:
     else:
         made.CopyFrom(literal)
     return made
+
+
+def read_tasks(archive: Path) -> list[TaskTemplate]:
+    """The tasks of a package."""
+    with tarfile.open(archive) as tar:
+        files = [tar.extractfile(member) for member in tar.getmembers() if member.name.endswith("_1.pb")]
+        return [TaskSpec.FromString(file.read()).template for file in files if file]
+
+
+def registered_variables(archive: Path) -> dict[str, str]:
+    """The variables that the templates of a package have, each the same ones."""
+    variables, *others = [own_variables(template) for template in read_tasks(archive)]
+    assert all(other == variables for other in others)
+    return variables
+
+
+def own_variables(template: TaskTemplate) -> dict[str, str]:
+    """Those of the template's container; without what flytekit adds to a dynamic's, which differs."""
+    return {name: value for name, value in container_of(template).env.items() if name != "_F_SS_C"}
 
 
 def container_of(template: TaskTemplate) -> TaskContainer:
