@@ -6,8 +6,8 @@ launches. The interface is the place where a check of ours can stand.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar, get_args
 
 import click
 from flytekit.core.context_manager import FlyteContextManager
@@ -26,6 +26,8 @@ from flyteplugins_codegen.stages.prepare import JobArguments, check_job
 EntityT = TypeVar("EntityT", bound=Any)
 
 _CHECKED: Final = "flyteplugins_codegen.launch"
+_INPUTS_FILE: Final = "inputs_file"
+"""An option that flytekit gives every entity."""
 
 # --- the hook ---
 
@@ -42,7 +44,7 @@ def checked_before_launch(check: Callable[..., object]) -> Callable[[EntityT], E
         def python_interface(self: Any) -> Interface:
             _rich_traceback_omit = True
             interface: Interface = kind.python_interface.fget(self)
-            _check_launch(self.name, interface, check)
+            _check_launch(interface, check)
             return interface
 
         entity.__class__ = type(kind.__name__, (kind,), {"python_interface": property(python_interface)})
@@ -52,19 +54,26 @@ def checked_before_launch(check: Callable[..., object]) -> Callable[[EntityT], E
 
 
 @readable_errors
-def _check_launch(name: str, interface: Interface, check: Callable[..., object]) -> None:
-    """Call the check once, if the current command launches this entity remotely and its options are converted."""
+def _check_launch(interface: Interface, check: Callable[..., object]) -> None:
+    """Call the check once, if the current command launches this entity remotely and has converted all its options."""
     context = click.get_current_context(silent=True)
     if context is None or not getattr(context.obj, "is_remote", False) or _CHECKED in context.meta:
         return
-    is_command_of_entity = context.command.name == name.rpartition(".")[2]
-    if not is_command_of_entity or not interface.inputs.keys() <= context.params.keys():
+    if not _are_options_of(interface, context.params):
         return
     context.meta[_CHECKED] = True
     check(**_native_inputs(interface, context.params))
 
 
-def _native_inputs(interface: Interface, options: dict[str, Any]) -> dict[str, Any]:
+def _are_options_of(interface: Interface, options: Mapping[str, Any]) -> bool:
+    """Whether these are all inputs; not where a launch plan has the values of required ones."""
+    return options.keys() - {_INPUTS_FILE} == interface.inputs.keys() and all(
+        options[name] is not None or default is not None or type(None) in get_args(kind)
+        for name, (kind, default) in interface.inputs_with_defaults.items()
+    )
+
+
+def _native_inputs(interface: Interface, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options as Python values; flytekit has made literals of those that differ from their defaults."""
     context = FlyteContextManager.current_context()
     return {

@@ -1,4 +1,4 @@
-"""What `pyflyte run --remote` refuses on the machine where it is typed, with nothing registered and nothing launched."""
+"""What `pyflyte run --remote` refuses on the machine where it is typed: nothing is registered or launched."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Client:
         """The lines that are printed where a command is refused."""
         done = self.run_remote(script, entity, **options)
         assert done.exit_code, done.output
-        assert not (self.admin.tasks or self.admin.workflows or self.admin.executions)
+        assert [*self.admin.tasks, *self.admin.workflows, *self.admin.executions] == []
         return [line for line in done.output.splitlines() if line.strip()][1:]
 
 

@@ -1,4 +1,4 @@
-"""What the first pod of a run finds out, in a process of its own: each lack ends the run there, before any model call."""
+"""What the first pod of a run finds out, in a process of its own: the run ends there, before any model call."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_a_folder_that_will_be_made_can_be_written_and_one_below_a_file_cannot(t
     check_destination(str(tmp_path / "new" / "folder"))
     assert not list(tmp_path.iterdir())
     (tmp_path / "file").touch()
-    with pytest.raises(RequestError, match="save_to: .*file/folder cannot be written: Not a directory"):
+    with pytest.raises(RequestError, match=r"save_to: .*file/folder cannot be written: Not a directory"):
         check_destination(str(tmp_path / "file" / "folder"))
 
 
