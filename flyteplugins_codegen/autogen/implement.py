@@ -23,6 +23,7 @@ from flyteplugins_codegen.autogen.ask import ask_for, fill_template, read_ask_se
 from flyteplugins_codegen.autogen.completions import Assertions, PassAssertionFilter, read_judge, source_of
 from flyteplugins_codegen.autogen.generate import generate_assertions
 from flyteplugins_codegen.autogen.model_config import ModelConfig, read_config
+from flyteplugins_codegen.autogen.sandbox_choice import SandboxChoice, open_chosen_sandbox
 from flyteplugins_codegen.errors import (
     ArgumentTypeError,
     BudgetSpentError,
@@ -38,12 +39,12 @@ from flyteplugins_codegen.llm.replies import Reply
 from flyteplugins_codegen.models.spending import Message, ModelCall
 from flyteplugins_codegen.source.completions import complete_definition, require_completion
 from flyteplugins_codegen.source.python import FunctionDefinition, read_definition
-from flyteplugins_codegen.sync import BoundMethod
+from flyteplugins_codegen.sync import BoundMethod, in_daemon_thread
 
 _log = logging.getLogger(__name__)
 _MAX_RESPONSES: Final = 64
 _PROBE: Final = "def probe(): ..."
-_STEP_KEYS: Final = ("n", "prompt", "why")
+STEP_KEYS: Final = ("n", "prompt", "why")
 _GENERATE: Final = generate_assertions.aio
 _CONTRACT: Final = """\
 Implement the given function in Python 3.10 or later, as its docstring says, with the standard library and what the \
@@ -107,18 +108,24 @@ async def implement(
     """
     function = read_definition(require_text("the definition", definition, "pass a signature with a docstring"))
     steps = read_cascade(configs)
-    read_judge(timeout, use_docker)  # raises for invalid arguments before anything is spent
+    chosen_sandbox = read_judge(timeout, use_docker).sandbox
     asker = _Asker(definition=definition, function=function, account=read_ask_settings({"budget": budget}).account)
     judge: PassAssertionFilter | None = None
     first = 0
     made_cost: float | None = 0.0
     if len(steps) > 1 or steps[0].n > 1:
+        await in_daemon_thread(_check_sandbox, chosen_sandbox)  # before anything is spent
         source, made_cost = await _make_assertions(asker, steps, assertions)
         judge = PassAssertionFilter(source, timeout=timeout, use_docker=use_docker) if source else None
         first = 0 if source else len(steps) - 1
     code, calls, index = await _cascade(asker, steps[first:], judge)
     cost = add_costs(made_cost, total_cost_usd(calls))
     return Implementation(complete_definition(function, code), cost, first + index)
+
+
+def _check_sandbox(choice: SandboxChoice) -> None:
+    with open_chosen_sandbox(choice, None):
+        pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +307,7 @@ def _read_step(entry: Any) -> CascadeStep:
     n, prompt = entry.get("n", 1), entry.get("prompt")
     if isinstance(n, bool) or not isinstance(n, int) or not 0 < n <= _MAX_RESPONSES:
         raise SettingsError(f"n={n!r}: the number of responses is from 1 to {_MAX_RESPONSES}")
-    rest = {name: value for name, value in entry.items() if name not in _STEP_KEYS}
+    rest = {name: value for name, value in entry.items() if name not in STEP_KEYS}
     step = CascadeStep(config=read_config(rest), n=n, prompt=prompt)
     if _PROBE not in (step.prompt_for(_PROBE) or _PROBE):
         raise SettingsError(f"prompt={prompt!r:.100}: pass text that holds {{definition}}, or leave it out")

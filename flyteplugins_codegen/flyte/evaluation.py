@@ -31,13 +31,16 @@ from flyteplugins_codegen.evaluation.samples import Samples, load_samples
 from flyteplugins_codegen.evaluation.scores import check_k
 from flyteplugins_codegen.evaluation.sharding import Part, deal, gather, write_parts
 from flyteplugins_codegen.flyte.cli import launchable
+from flyteplugins_codegen.flyte.launch import checked_before_launch
 from flyteplugins_codegen.flyte.pods import PLANNING_POD, SANDBOX_POD
+from flyteplugins_codegen.flyte.preflight import check_before_judging, check_reaches_beyond_pod
 from flyteplugins_codegen.flyte.state import JUDGING_CODE, Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import upload
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.contract import Limits
 from flyteplugins_codegen.solution.flytekit import checked, logger, readable_errors, runs_locally
+from flyteplugins_codegen.stages.preflight import check_together
 from flyteplugins_codegen.store import cache_dir, digest
 
 _SAMPLES_PER_SHARD = 2_000
@@ -91,6 +94,12 @@ class Evaluated(NamedTuple):
 
 
 # --- results ---
+
+
+def check_ratio(min_success_ratio: float) -> None:
+    """Raise SettingsError unless this is a share."""
+    if not 0 <= min_success_ratio <= 1:
+        raise SettingsError(f"min_success_ratio={min_success_ratio:g}: it is a share of the shards, from 0 to 1")
 
 
 def write_folder(evaluation: Evaluation, samples: Samples, before: Evaluation | None, save_to: str) -> Path:
@@ -148,9 +157,11 @@ def split_evaluation(  # noqa: PLR0913 - a command line is flat
     cpu_s: float | None,
     memory_mib: int | None,
     shards: int,
+    save_to: str,
 ) -> Split:
-    """Check all problems and samples, and split them. Raises RequestError before anything is judged."""
+    """Check all problems and samples, and what judging needs, and split them. Raises before anything is judged."""
     check_k(k)
+    check_before_judging(sandbox, packages, save_to=save_to)
     path = problem_path(problems)
     loaded = load_samples(local_path(samples), load_problems(path, sandbox=sandbox))
     dealt = deal(loaded, shards or _default_shards(len(loaded)))
@@ -204,8 +215,7 @@ def judge_parts(
     min_success_ratio: float,
 ) -> list[JudgedPart | None]:
     """Judge all parts, `concurrency` at a time (0 for all); None for a part that failed, where the ratio allows it."""
-    if not 0 <= min_success_ratio <= 1:
-        raise SettingsError(f"min_success_ratio={min_success_ratio:g}: it is a share of the shards, from 0 to 1")
+    check_ratio(min_success_ratio)
     judge = functools.partial(judge_part, problems=problems, settings=settings)
     mapped = map_task(judge, concurrency=concurrency, min_success_ratio=min(min_success_ratio, _ALL) or _ONE)
     return mapped(part=parts, samples=samples)
@@ -236,6 +246,18 @@ def gather_evaluation(  # noqa: PLR0913 - the parts, and what the evaluation was
     return Evaluated({f"pass@{n}": value for n, value in evaluation.pass_at_k.items()}, upload(folder, save_to))
 
 
+def check_evaluation_launch(*, k: list[int], save_to: str, min_success_ratio: float, **_: Any) -> None:
+    """Check the options as far as the machine that launches knows them. Raises as `check_together`."""
+    check_together(
+        [
+            lambda: check_k(k),
+            lambda: check_ratio(min_success_ratio),
+            lambda: check_reaches_beyond_pod(save_to),
+        ]
+    )
+
+
+@checked_before_launch(check_evaluation_launch)
 @launchable
 @workflow
 @readable_errors
@@ -285,6 +307,7 @@ def evaluate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         cpu_s=cpu_s,
         memory_mib=memory_mib,
         shards=shards,
+        save_to=save_to,
     )
     judged = judge_parts(
         parts=split.parts,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime as dt
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 from flytekit import Deck, approve, dynamic, task, workflow
@@ -17,7 +17,9 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.errors import DataError, NotApprovedError, NotSuccessfulError
 from flyteplugins_codegen.flyte.cli import launchable
+from flyteplugins_codegen.flyte.launch import check_model_here, checked_before_launch
 from flyteplugins_codegen.flyte.pods import PLANNING_POD, keeping_replies, stage_pod
+from flyteplugins_codegen.flyte.preflight import check_before_judging, check_before_spending, check_reaches_beyond_pod
 from flyteplugins_codegen.flyte.refresh_state import (
     NOW,
     RefreshState,
@@ -41,9 +43,11 @@ from flyteplugins_codegen.models.refresh import (
     Renewal,
     ToleratedDrift,
 )
+from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.result import CodeGenEvalResult
 from flyteplugins_codegen.solution.execute import ExecutionOptions
 from flyteplugins_codegen.solution.flytekit import checked, logger, readable_errors
+from flyteplugins_codegen.stages.preflight import check_together
 from flyteplugins_codegen.stages.refresh.compare import compare_solutions, runner
 from flyteplugins_codegen.stages.refresh.decide import (
     AskForApproval,
@@ -118,6 +122,7 @@ def examine_data(  # noqa: PLR0913 - a command line is flat
         approval=approval,
     )
     result, time = load_result(order), time_of(kickoff)
+    check_before_judging(result.settings.sandbox, save_to=save_to)
     earlier, paths = earlier_of(result), sample_paths(at_time(data, time))
     refresh = Refresh(rules=rules, examination=examine(earlier, paths))
     digests = [sample.model_dump() for sample in fresh_request(earlier, paths).samples]
@@ -142,6 +147,7 @@ def renew_solution(state: RefreshState, data: dict[str, FlyteFile], key: str) ->
     result, step = load_result(state.order), next_step(state.refresh)
     assert isinstance(step, RepairEarlier | Regenerate)  # noqa: S101 - take_steps has looked
     logger.info("%s: %s", "repairing" if isinstance(step, RepairEarlier) else "regenerating", step.reason)
+    check_before_spending(result.settings, save_to=state.order.save_to, register=state.order.is_registered)
     earlier, fresh = earlier_of(result), at_time(data, state.time)
     driven = run_blocking(renew(earlier, state.refresh, step, sample_paths(fresh)))
     renewed = CodeGenEvalResult.from_run(driven, fresh)
@@ -266,6 +272,34 @@ def settle(state: RefreshState, made: ComparedRenewal, proposed: FlyteDirectory)
     return replace_solution(state=state, proposed=proposed, approved=approved)
 
 
+def check_refresh_launch(  # noqa: PLR0913 - options of `refresh`
+    *,
+    solution: str,
+    drift: ToleratedDrift,
+    tolerated: list[str] | None,
+    allowed_difference: float,
+    approval: Approval,
+    save_to: str,
+    model: str,
+    api_key: str,
+    api_base: str,
+    **_: Any,
+) -> None:
+    """Check the options as far as the machine that launches knows them. Raises as `check_together`."""
+    rules = {"drift": drift, "allowed_difference": allowed_difference, "approval": approval}
+    # The solution has the model's name where none is given; the other two are checked all the same.
+    settings = Settings(model=model or "openai/any", api_key=api_key or None, api_base=api_base or None)
+    check_together(
+        [
+            lambda: checked(RefreshRules, tolerated=tolerated or (), **rules),
+            lambda: check_model_here(settings),
+            lambda: check_reaches_beyond_pod(save_to),
+            lambda: check_reaches_beyond_pod(solution, "solution") if "/" in solution else None,
+        ]
+    )
+
+
+@checked_before_launch(check_refresh_launch)
 @launchable
 @workflow
 @readable_errors

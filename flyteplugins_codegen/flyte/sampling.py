@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flytekit import dynamic, task, workflow
 from flytekit.types.file import FlyteFile
@@ -20,9 +20,12 @@ from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.evaluation.problems.load import load_problems
 from flyteplugins_codegen.evaluation.run import check_problems
 from flyteplugins_codegen.evaluation.sampling import MOST_TRIES, sample_model, write_samples
+from flyteplugins_codegen.evaluation.scores import check_k
 from flyteplugins_codegen.flyte.cli import launchable
-from flyteplugins_codegen.flyte.evaluation import Evaluated, evaluate, problem_path
+from flyteplugins_codegen.flyte.evaluation import Evaluated, check_ratio, evaluate, problem_path
+from flyteplugins_codegen.flyte.launch import check_model_here, checked_before_launch
 from flyteplugins_codegen.flyte.pods import PLANNING_POD, SANDBOX_POD, keeping_replies
+from flyteplugins_codegen.flyte.preflight import check_before_spending, check_reaches_beyond_pod
 from flyteplugins_codegen.flyte.state import Salt, cached_by_code, local_salt
 from flyteplugins_codegen.flyte.tasks import model_secrets
 from flyteplugins_codegen.llm.budget import BudgetAccount
@@ -30,6 +33,7 @@ from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.models.spending import Budget, Spending
 from flyteplugins_codegen.solution.flytekit import checked, readable_errors
+from flyteplugins_codegen.stages.preflight import check_together
 from flyteplugins_codegen.store import cache_dir, digest, write_file
 from flyteplugins_codegen.sync import run_blocking
 
@@ -75,7 +79,8 @@ class Sampled(NamedTuple):
     spent: Spending
 
 
-@task(**SANDBOX_POD)
+# It has the key only to find out that it is there.
+@task(secret_requests=model_secrets(), **SANDBOX_POD)
 @readable_errors
 def plan_sampling(  # noqa: PLR0913 - a command line is flat
     *,
@@ -90,12 +95,18 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
     max_calls: int | None,
     max_tokens: int | None,
     max_cost_usd: float | None,
+    k: list[int],
+    save_to: str,
+    packages: list[str],
+    sandbox: SandboxKind,
 ) -> SamplingPlan:
-    """Check the arguments and split the problems. Raises RequestError, SettingsError before anything is paid for."""
-    if not 1 <= n <= MOST_TRIES or chunk_size < 1:
-        raise RequestError(
-            f"n={n}, chunk_size={chunk_size}: n is from 1 to {MOST_TRIES}, and a chunk has one problem or more"
-        )
+    """Check the arguments, what sampling and judging need, and split the problems.
+
+    Raises RequestError, SettingsError and as `check_before_spending` before anything is paid for.
+    """
+    budget = check_sampling(
+        n=n, chunk_size=chunk_size, k=k, max_calls=max_calls, max_tokens=max_tokens, max_cost_usd=max_cost_usd
+    )
     path = problem_path(problems)
     loaded = load_problems(path)
     check_problems(loaded)
@@ -110,9 +121,9 @@ def plan_sampling(  # noqa: PLR0913 - a command line is flat
     sampling = Sampling(
         model=model, api_key=api_key, api_base=api_base, model_params=model_params or {}, n=n, at_once=at_once
     )
-    _ = sampling.config  # raises for a configuration that is not possible
+    settings = sampling.config.settings.model_copy(update={"sandbox": sandbox, "base_packages": tuple(packages)})
+    check_before_spending(settings, save_to=save_to)
     sampling = sampling.model_copy(update={"salt": local_salt("samples", sampling, chunks)})
-    budget = checked(Budget, max_calls=max_calls, max_tokens=max_tokens, max_cost_usd=max_cost_usd)
     return SamplingPlan(chunks, FlyteFile(str(path)), sampling, budget)
 
 
@@ -161,6 +172,52 @@ def join_samples(samples: list[FlyteFile]) -> FlyteFile:
     return FlyteFile(str(path))
 
 
+def check_sampling(
+    *,
+    n: int,
+    chunk_size: int,
+    k: list[int],
+    max_calls: int | None,
+    max_tokens: int | None,
+    max_cost_usd: float | None,
+) -> Budget:
+    """The budget. Raises RequestError, SettingsError for a number that is not possible."""
+    if not 1 <= n <= MOST_TRIES or chunk_size < 1:
+        raise RequestError(
+            f"n={n}, chunk_size={chunk_size}: n is from 1 to {MOST_TRIES}, and a chunk has one problem or more"
+        )
+    check_k(k)
+    return checked(Budget, max_calls=max_calls, max_tokens=max_tokens, max_cost_usd=max_cost_usd)
+
+
+def check_sampling_launch(  # noqa: PLR0913 - options of `generate_and_evaluate`
+    *,
+    model: str,
+    api_key: str,
+    api_base: str,
+    model_params: dict | None,
+    at_once: int,
+    save_to: str,
+    min_success_ratio: float,
+    n: int,
+    **options: Any,
+) -> None:
+    """Check the options as far as this machine knows them. Raises as `check_together`."""
+    numbers = {name: options[name] for name in ("chunk_size", "k", "max_calls", "max_tokens", "max_cost_usd")}
+    sampling = Sampling(
+        model=model, api_key=api_key, api_base=api_base, model_params=model_params or {}, n=n, at_once=at_once
+    )
+    check_together(
+        [
+            lambda: check_sampling(n=n, **numbers),
+            lambda: check_model_here(sampling.config.settings),
+            lambda: check_ratio(min_success_ratio),
+            lambda: check_reaches_beyond_pod(save_to),
+        ]
+    )
+
+
+@checked_before_launch(check_sampling_launch)
 @launchable
 @workflow
 @readable_errors
@@ -221,6 +278,10 @@ def generate_and_evaluate(  # noqa: PLR0913 - a command line is flat: one option
         max_calls=max_calls,
         max_tokens=max_tokens,
         max_cost_usd=max_cost_usd,
+        k=k,
+        save_to=save_to,
+        packages=packages,
+        sandbox=sandbox,
     )
     sampled = sample_chunks(chunks=plan.chunks, problems=plan.problems, sampling=plan.sampling, budget=plan.budget)
     pass_at_k, folder = evaluate(

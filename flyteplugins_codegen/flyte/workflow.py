@@ -11,10 +11,12 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte.cli import launchable
+from flyteplugins_codegen.flyte.launch import check_generation, check_generation_with, checked_before_launch
 from flyteplugins_codegen.flyte.loop import Ending, stages_of
 from flyteplugins_codegen.flyte.pods import FIRST_POD
+from flyteplugins_codegen.flyte.preflight import check_before_spending
 from flyteplugins_codegen.flyte.state import RunState, choose_salt
-from flyteplugins_codegen.flyte.tasks import Generated
+from flyteplugins_codegen.flyte.tasks import Generated, model_secrets
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import ApiName, Backend, CacheMode, SandboxKind, Settings
@@ -54,7 +56,10 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
         tests: pytest source of your own
         schemas: schemas of your own by the name of a sample or output file
     """
-    return _prepared(**locals())
+    state = _prepared(**locals())
+    if runs_locally():
+        check_sandbox(agent.sandbox)
+    return state
 
 
 def _prepared(*, agent: AutoCoderAgent, schema: str, tests: str, **arguments: Any) -> RunState:
@@ -63,8 +68,6 @@ def _prepared(*, agent: AutoCoderAgent, schema: str, tests: str, **arguments: An
         JobArguments(schema_text=schema or None, tests=tests or None, skip_tests=agent.skip_tests, **arguments)
     )
     run = Run(settings=agent.settings, request=job.request)
-    if runs_locally():
-        check_sandbox(run.settings.sandbox)
     return RunState(run=run, salt=choose_salt(run))
 
 
@@ -72,9 +75,12 @@ def _take_stages(agent: AutoCoderAgent, job: Mapping[str, Any]) -> Generated:
     """In a dynamic workflow, the nodes of all stages. `job` has the other arguments of `generate_with`."""
     arguments = {name: job[name] for name in prepare.python_interface.inputs if name != "agent"}
     ending = Ending(**{name: job[name] for name in Ending._fields})
-    return stages_of(_prepared(agent=agent, **arguments), job["samples"], ending)
+    state = _prepared(agent=agent, **arguments)
+    check_before_spending(agent.settings, save_to=ending.save_to, register=ending.register)
+    return stages_of(state, job["samples"], ending)
 
 
+@checked_before_launch(check_generation_with)
 @launchable
 @workflow
 @readable_errors
@@ -115,6 +121,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
     return Generated(*take_stages(**locals()))
 
 
+@checked_before_launch(check_generation)
 @launchable
 @workflow
 @readable_errors
@@ -242,7 +249,8 @@ def _with_parameters_of(workflow_function: Callable[..., OutputT]) -> Callable[.
     return decorate
 
 
-@dynamic(**FIRST_POD)
+# A first pod has the key only to find out that it is there.
+@dynamic(secret_requests=model_secrets(), **FIRST_POD)
 @readable_errors
 @_with_parameters_of(generate_with.function)
 def take_stages(**job: Any) -> Generated:
@@ -250,7 +258,7 @@ def take_stages(**job: Any) -> Generated:
     return _take_stages(job["agent"], job)
 
 
-@dynamic(**FIRST_POD)
+@dynamic(secret_requests=model_secrets(), **FIRST_POD)
 @readable_errors
 @_with_parameters_of(generate.function)
 def configure_and_take_stages(**options: Any) -> Generated:

@@ -62,21 +62,12 @@ def resolve_endpoint(
         MissingKeyError: the endpoint needs a key and there is none.
         SettingsError: an address or a key is not valid.
     """
-    base = settings.api_base or os.environ.get(address.base_variable) or address.default
-    if not base.startswith(("http://", "https://")):
-        raise SettingsError(f"api_base={base!r} is no address; it begins with http:// or https://")
-    if urlsplit(base).username is not None:
-        raise SettingsError("api_base holds a user or a password, which results and errors would show; use api_key")
+    base = _resolve_base(settings, address)
     if key is not None:
         _check_key("api_key", key.get_secret_value())
         endpoint = Endpoint(provider=address.provider, model_id=model_id, address=base.rstrip("/"))
         return endpoint.model_copy(update={"key_variable": "api_key", "key": key})
-    variable = settings.api_key or address.key_variable
-    if not _VARIABLE.match(variable):
-        raise SettingsError(
-            "api_key is the NAME of an environment variable or secret, in letters, digits and underscores; what was "
-            f"given is none and is not shown, in case it is a key itself. Try api_key={address.key_variable!r}"
-        )
+    variable = _resolve_key_variable(settings, address)
     endpoint = Endpoint(provider=address.provider, model_id=model_id, address=base.rstrip("/"))
     value = find_secret(variable)
     if value:
@@ -85,6 +76,31 @@ def resolve_endpoint(
     if settings.api_key or endpoint.address == address.default:
         raise _missing_key(settings, variable)
     return endpoint
+
+
+def check_endpoint(settings: Settings, address: ProviderAddress) -> None:
+    """Check address and key's name, but not that there is a key. Raises SettingsError."""
+    _resolve_base(settings, address)
+    _resolve_key_variable(settings, address)
+
+
+def _resolve_base(settings: Settings, address: ProviderAddress) -> str:
+    base = settings.api_base or os.environ.get(address.base_variable) or address.default
+    if not base.startswith(("http://", "https://")):
+        raise SettingsError(f"api_base={base!r} is no address; it begins with http:// or https://")
+    if urlsplit(base).username is not None:
+        raise SettingsError("api_base holds a user or a password, which results and errors would show; use api_key")
+    return base
+
+
+def _resolve_key_variable(settings: Settings, address: ProviderAddress) -> str:
+    variable = settings.api_key or address.key_variable
+    if not _VARIABLE.match(variable):
+        raise SettingsError(
+            "api_key is the NAME of an environment variable or secret, in letters, digits and underscores; what was "
+            f"given is none and is not shown, in case it is a key itself. Try api_key={address.key_variable!r}"
+        )
+    return variable
 
 
 def find_secret(name: str) -> str | None:

@@ -18,7 +18,7 @@ from flyteplugins_codegen.errors import SettingsError, UnknownModelError
 from flyteplugins_codegen.llm.anthropic import ADDRESS as ANTHROPIC_ADDRESS
 from flyteplugins_codegen.llm.anthropic import Messages
 from flyteplugins_codegen.llm.concurrency import concurrency_limit
-from flyteplugins_codegen.llm.endpoint import ProviderAddress, resolve_endpoint
+from flyteplugins_codegen.llm.endpoint import ProviderAddress, check_endpoint, resolve_endpoint
 from flyteplugins_codegen.llm.http_model import Dialect, HttpModel, StreamedDialect, known_capabilities
 from flyteplugins_codegen.llm.openai import ADDRESS as OPENAI_ADDRESS
 from flyteplugins_codegen.llm.openai import ChatCompletions
@@ -119,6 +119,20 @@ def open_model(
     _check_params(settings)
     model = _open(settings, store, key, wrap)
     return RecordingModel(model, Path(settings.record)) if settings.record else model
+
+
+def check_model_settings(settings: Settings) -> None:
+    """Check the model's settings as far as that takes no key, recording or plugin, which may be on a cluster alone.
+
+    Raises UnknownModelError, SettingsError.
+    """
+    _check_params(settings)
+    if settings.model.startswith(_REPLAY):
+        return
+    prefix = settings.model.partition("/")[0]
+    # First, and whatever the provider: what is given as the name of a key may be the key.
+    check_endpoint(settings, _PROVIDERS.get(prefix, _PROVIDERS["openai"]).address)
+    resolve_name(settings.model, has_address=settings.api_base is not None)
 
 
 def _open(

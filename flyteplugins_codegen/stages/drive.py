@@ -32,7 +32,7 @@ from flyteplugins_codegen.stages.loop import (
     WorkAsAgent,
 )
 from flyteplugins_codegen.stages.model_calls import open_account
-from flyteplugins_codegen.stages.prepare import check_sandbox
+from flyteplugins_codegen.stages.preflight import check_before_spending
 from flyteplugins_codegen.stages.repair import repair
 from flyteplugins_codegen.stages.sandboxes import RunSandboxes
 from flyteplugins_codegen.stages.strength import judge_and_measure, measure_strength, strengthen_tests
@@ -66,7 +66,7 @@ async def drive(run: Run, samples: Mapping[str, Path]) -> Driven:
         account = open_account(run, on_call=lambda: sandboxes.open_ahead(run))
         context, _ = await asyncio.gather(
             asyncio.to_thread(extract_context, run.settings, run.request, samples),
-            asyncio.to_thread(check_sandbox, run.settings.sandbox),
+            asyncio.to_thread(check_before_spending, run.settings),
         )
         result = await with_schemas(run.model_copy(update={"context": context}), samples, account)
         return await _drive_on(result.run, _RunResources(samples, account, sandboxes), result.calls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from flyteplugins_codegen.data.pandera import read_schema
 from flyteplugins_codegen.errors import InterfaceError, RequestError, SampleError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.data import TableSchema
-from flyteplugins_codegen.models.job import Request, Sample, TypeName, check_name, input_types, output_types
+from flyteplugins_codegen.models.job import Request, TypeName, check_name, input_types, output_types
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.source.python import parse_python
@@ -53,11 +53,23 @@ def prepare_job(arguments: JobArguments) -> LocalRequest:
         InterfaceError: a name or type is invalid, an input is declared twice, or an example does not fit.
         SampleError: a sample is missing, empty or of an unsupported kind.
     """
-    if not arguments.prompt.strip():
-        raise RequestError("the prompt is empty; describe the job in words")
+    request = check_job(arguments)
     paths = {name: _sample_path(name, value) for name, value in (arguments.samples or {}).items()}
     samples = tuple(describe_sample(name, path) for name, path in paths.items())
-    inputs = _all_inputs(samples, arguments.inputs or {})
+    return LocalRequest(request=request.model_copy(update={"samples": samples}), samples=paths)
+
+
+def check_job(arguments: JobArguments) -> Request:
+    """Check all arguments, and of the samples the names alone; return the request without samples.
+
+    Raises RequestError, InterfaceError as `prepare_job`; SampleError for a name.
+    """
+    if not arguments.prompt.strip():
+        raise RequestError("the prompt is empty; describe the job in words")
+    samples = frozenset(arguments.samples or ())
+    for name in samples:
+        check_name("sample", name)
+    inputs = _all_inputs(arguments.samples or {}, arguments.inputs or {})
     outputs = output_types(arguments.outputs or {})
     _check_tests(arguments.tests)
     request = Request(
@@ -65,17 +77,14 @@ def prepare_job(arguments: JobArguments) -> LocalRequest:
         schema_text=arguments.schema_text,
         constraints=tuple(arguments.constraints or ()),
         schemas=_schemas(arguments.schemas or {}, inputs, outputs),
-        samples=samples,
         inputs=inputs,
         outputs=outputs,
-        examples=checked_examples(
-            arguments.examples or (), Interface(inputs, outputs, frozenset(sample.name for sample in samples))
-        ),
+        examples=checked_examples(arguments.examples or (), Interface(inputs, outputs, samples)),
         tests=arguments.tests,
     )
     if arguments.skip_tests:
-        _check_judgeable(request)
-    return LocalRequest(request=request, samples=paths)
+        _check_judgeable(request, samples)
+    return request
 
 
 @functools.cache
@@ -88,8 +97,8 @@ def check_sandbox(kind: SandboxKind) -> None:
         pass
 
 
-def _check_judgeable(request: Request) -> None:
-    without_value = set(request.inputs) - {sample.name for sample in request.samples}
+def _check_judgeable(request: Request, samples: frozenset[str]) -> None:
+    without_value = set(request.inputs) - samples
     if without_value and not request.examples and not request.tests:
         raise RequestError(
             "nothing could judge a solution: skip_tests is set, and the script cannot run on the samples without a "
@@ -98,7 +107,6 @@ def _check_judgeable(request: Request) -> None:
 
 
 def _sample_path(name: str, value: Any) -> Path:
-    check_name("sample", name)
     if is_frame(value) or is_data_frame(value):
         return frame_file(value, name, cache_dir() / "samples")
     if not isinstance(value, str | os.PathLike):
@@ -122,14 +130,14 @@ def _schemas(
     return {name: read_schema(name, schema) for name, schema in schemas.items()}
 
 
-def _all_inputs(samples: Sequence[Sample], declared: Mapping[str, Any]) -> dict[str, TypeName]:
-    for sample in samples:
-        if sample.name in declared:
+def _all_inputs(samples: Iterable[str], declared: Mapping[str, Any]) -> dict[str, TypeName]:
+    from_samples: dict[str, TypeName] = dict.fromkeys(samples, "file")
+    for name in from_samples:
+        if name in declared:
             raise InterfaceError(
-                f"input {sample.name!r} is declared twice, among the samples and among the inputs; "
+                f"input {name!r} is declared twice, among the samples and among the inputs; "
                 "leave it out of inputs: every sample is a file input already"
             )
-    from_samples: dict[str, TypeName] = {sample.name: "file" for sample in samples}
     return from_samples | input_types(declared)
 
 

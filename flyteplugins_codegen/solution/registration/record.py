@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from flyteidl.admin import description_entity_pb2
+from flyteidl.admin.project_pb2 import ProjectListRequest
 from flyteidl.admin.task_pb2 import TaskSpec
 from flytekit.clients.grpc_utils.deadline_interceptor import scoped_grpc_deadline
 from flytekit.configuration import Config
@@ -51,6 +52,23 @@ def open_remote(remote: FlyteRemote | None) -> FlyteRemote:
     return FlyteRemote(Config.auto(), interactive_mode_enabled=False)
 
 
+def check_control_plane(project: str | None = None, domain: str | None = None) -> None:
+    """Ask the configured control plane for the project that a solution is to be registered in.
+
+    Raises RemoteError where none is configured, where it does not answer or refuses, or has no such project or domain.
+    """
+    remote = open_remote(None)
+    target = choose_project_domain(remote, project, domain)
+    endpoint = remote.config.platform.endpoint
+    request = ProjectListRequest(limit=1, filters=f"eq(identifier,{target.project})")
+    with remote_errors(remote, "looking for the project to register in"):
+        projects = remote.client.raw.list_projects(request).projects
+    domains = {domain.id for project in projects if project.id == target.project for domain in project.domains}
+    if target.domain not in domains:
+        where = f"no domain {target.domain!r} in project {target.project!r}" if domains else f"no {target.project!r}"
+        raise RemoteError(f"{endpoint} has {where}; pass project and domain that are there, or make the project first")
+
+
 def choose_project_domain(remote: FlyteRemote, project: str | None, domain: str | None) -> ProjectDomain:
     """The arguments, else the remote's own project and domain, those of the current execution, or pyflyte's default."""
     environment = os.environ.get
@@ -79,7 +97,8 @@ def remote_errors(remote: FlyteRemote, task: str) -> Iterator[None]:
         with scoped_grpc_deadline(_CALL_TIMEOUT_S):
             yield
     except FlyteException as error:
-        raise RemoteError(f"{task}: {endpoint} {_explain(error)}") from error
+        is_transient = isinstance(error, (FlyteSystemUnavailableException, FlyteTimeout))
+        raise RemoteError(f"{task}: {endpoint} {_explain(error)}", is_transient=is_transient) from error
     except RequestError:
         raise
     except (OSError, ValueError, RuntimeError) as error:
