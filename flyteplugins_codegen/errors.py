@@ -22,7 +22,8 @@
     │   └── BudgetSpentError    the budget does not allow another call
     ├── EnvironmentBuildError   an environment could not be built
     │   ├── PackageError        the candidate's fault: an unknown, forbidden or conflicting package
-    │   ├── IndexUnavailableError     the machine's fault: no index, no disk space, no uv
+    │   ├── IndexUnavailableError     the machine's fault: no index, no disk space
+    │   │   └── MissingProgramError   it has no uv, or no Python of the version
     │   └── ImageBuildError     a container image could not be built or pushed; no package is at fault
     ├── SandboxError            the sandbox itself failed; never the program's fault
     │   ├── SandboxUnavailableError   this machine has no isolation
@@ -34,16 +35,25 @@
         ├── NotSuccessfulError        the run failed, so there is no solution to run
         └── NotApprovedError          a new version awaits a human's approval, or was refused
 
-Catch by layer: `except ModelError` covers every failure of a model.
+Catch by layer: `except ModelError` covers every failure of a model. `is_transient` says of an error whether another try
+may help; only then does a cluster retry the task (`solution/flytekit.py`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+# Of the answers that refuse a request, those that may be another the next time (RFC 9110, section 15.5).
+_PASSING_STATUSES = frozenset({408, 409, 425, 429})
+
 
 class CodegenError(Exception):
-    """Base of every error that this package raises on purpose."""
+    """Base of every error that this package raises on purpose.
+
+    `is_transient` says whether the same may succeed at another time or on another machine.
+    """
+
+    is_transient: bool = False
 
 
 class RequestError(CodegenError, ValueError):
@@ -98,13 +108,15 @@ class MissingKeyError(ModelError):
 class ProviderError(ModelError):
     """The provider could not be reached, or answered with an error.
 
-    `status` is the HTTP status, or None if no answer came. `usage` is the `Usage` of replies that broke off.
+    `status` is the HTTP status, or None if no answer came. `usage` is the `Usage` of replies that broke off. A key, a
+    model or a request that was refused will be refused again; all other failures are transient.
     """
 
     def __init__(self, message: str, status: int | None = None, usage: Any = None) -> None:
         super().__init__(message)
         self.status = status
         self.usage = usage
+        self.is_transient = status is None or not 400 <= status < 500 or status in _PASSING_STATUSES  # noqa: PLR2004 - HTTP
 
 
 class DeadlineError(ProviderError, TimeoutError):
@@ -157,6 +169,14 @@ class PackageError(EnvironmentBuildError):
 class IndexUnavailableError(EnvironmentBuildError):
     """The package index, the disk or uv failed; the candidate is not at fault."""
 
+    is_transient = True
+
+
+class MissingProgramError(IndexUnavailableError):
+    """This machine has no uv, or no Python of the wanted version; the message names what to install."""
+
+    is_transient = False
+
 
 class ImageBuildError(EnvironmentBuildError):
     """A container image could not be built or pushed, and no package is at fault; the message ends with the log."""
@@ -165,17 +185,30 @@ class ImageBuildError(EnvironmentBuildError):
 class SandboxError(CodegenError):
     """The sandbox itself failed; never the fault of the program that ran in it."""
 
+    is_transient = True
+
 
 class SandboxUnavailableError(SandboxError):
     """This machine has no isolation; the message names what to install."""
+
+    is_transient = False  # the next pod is made as this one
 
 
 class MissingInterpreterError(SandboxError):
     """The machine or the image cannot run a language; the message names what to install."""
 
+    is_transient = False
+
 
 class RemoteError(CodegenError):
-    """A Flyte control plane could not be reached or refused the request; the message has its reason and the remedy."""
+    """A Flyte control plane could not be reached or refused the request; the message has its reason and the remedy.
+
+    It is transient if no answer came.
+    """
+
+    def __init__(self, message: str, *, is_transient: bool = False) -> None:
+        super().__init__(message)
+        self.is_transient = is_transient
 
 
 class SolutionError(CodegenError):

@@ -8,20 +8,16 @@ from collections.abc import Callable
 from typing import Any, Final, ParamSpec, TypeVar
 
 from flytekit.core.context_manager import FlyteContextManager
+from flytekit.exceptions.system import FlyteDownloadDataException, FlyteUploadDataException
 from flytekit.exceptions.user import FlyteRecoverableException
 from flytekit.loggers import logger as flytekit_logger
 from flytekit.models.task import Container
 from flytekit.models.task import Resources as ContainerResources
 from pydantic import BaseModel, ValidationError
 
-from flyteplugins_codegen.errors import CodegenError, IndexUnavailableError, ProviderError, SandboxError, SettingsError
+from flyteplugins_codegen.errors import CodegenError, RequestError, SettingsError
 
 logger = logging.getLogger("flyteplugins_codegen.flyte")
-
-# Errors that a retry, perhaps on another node, may solve. A cluster retries no other error that a task raises.
-_TRANSIENT = (ProviderError, IndexUnavailableError, SandboxError)
-# A key, a model or a request that was refused will be refused again, and each try takes a pod.
-_FINAL_STATUSES = frozenset({400, 401, 403, 404, 405, 413, 422})
 
 # A cluster replaces `gpu` by its own resource name.
 _RESOURCE_NAMES: Final = {
@@ -37,11 +33,13 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
-    """Decorates a function: our own errors leave it without traceback and causes.
+    """Decorates a function: our own errors leave it without traceback and causes, and say whether a retry may help.
 
     Their messages say who, what and the remedy. The traceback goes to flytekit's log at DEBUG, which
-    `FLYTE_SDK_LOGGING_LEVEL=10` shows. Errors that are not ours, which are defects, pass unchanged. In a pod, transient
-    errors are raised as FlyteRecoverableException, which a cluster retries.
+    `FLYTE_SDK_LOGGING_LEVEL=10` shows. Errors that are not ours, which are defects, pass unchanged.
+
+    A cluster retries a task only after FlyteRecoverableException: in a pod, transient errors are raised as one, and so
+    are flytekit's when the object store failed. Every other error ends the task at its first try.
     """
 
     @functools.wraps(function)
@@ -52,16 +50,17 @@ def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
             return function(*args, **kwargs)
         except CodegenError as error:
             flytekit_logger.debug("%s", error, exc_info=True)
-            if _is_transient(error) and not runs_locally():
+            if error.is_transient and not runs_locally():
                 raise FlyteRecoverableException(f"{type(error).__name__}: {error}") from None
             raise error.with_traceback(None) from None
+        except (FlyteDownloadDataException, FlyteUploadDataException) as error:
+            if runs_locally():
+                raise
+            if isinstance(error.__context__, PermissionError):  # the store's HTTP 403
+                raise RequestError(f"{error}\nGrant this access to the service account of the execution.") from None
+            raise FlyteRecoverableException(str(error)) from error
 
     return call
-
-
-def _is_transient(error: CodegenError) -> bool:
-    is_final = isinstance(error, ProviderError) and error.status in _FINAL_STATUSES
-    return isinstance(error, _TRANSIENT) and not is_final
 
 
 def checked(model: type[ModelT], /, **fields: Any) -> ModelT:

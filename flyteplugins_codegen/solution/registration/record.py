@@ -79,7 +79,8 @@ def remote_errors(remote: FlyteRemote, task: str) -> Iterator[None]:
         with scoped_grpc_deadline(_CALL_TIMEOUT_S):
             yield
     except FlyteException as error:
-        raise RemoteError(f"{task}: {endpoint} {_explain(error)}") from error
+        is_transient = isinstance(error, (FlyteSystemUnavailableException, FlyteTimeout))
+        raise RemoteError(f"{task}: {endpoint} {_explain(error)}", is_transient=is_transient) from error
     except RequestError:
         raise
     except (OSError, ValueError, RuntimeError) as error:
