@@ -19,7 +19,6 @@ from flyteplugins_codegen.packages.uv import index_settings
 
 _log = logging.getLogger(__name__)
 _TIMEOUT_S: Final = 5.0
-_PUBLIC: Final = "https://pypi.org/simple"
 _PROBED: Final = "pytest"
 """What every test run installs."""
 _NO_HEAD: Final = 405
@@ -52,9 +51,9 @@ def _probe() -> str:
     if os.environ.get("UV_OFFLINE", "").lower() in {"1", "true", "yes", "on"}:
         return "UV_OFFLINE is set"
     settings = index_settings()
-    address = _NAME.sub("", settings.get("UV_DEFAULT_INDEX") or settings.get("UV_INDEX_URL") or _PUBLIC)
+    address = _NAME.sub("", settings.get("UV_DEFAULT_INDEX") or settings.get("UV_INDEX_URL") or "")
     if not address.startswith(("http://", "https://")):
-        return "it is a folder"
+        return "it is a folder" if address else "only uv knows which one it is"
     try:
         with urllib.request.urlopen(_request(address), timeout=_TIMEOUT_S):  # noqa: S310 - http or https, see above
             return ""

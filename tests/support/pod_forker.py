@@ -30,15 +30,16 @@ _OF_THE_IMAGE = frozenset(
 
 
 @contextmanager
-def forked_pods(archive: Path) -> Iterator[StartPod]:
-    """A way to start pods of a package's tasks for the time of the block.
+def forked_pods(archive: Path | None = None, **more: str) -> Iterator[StartPod]:
+    """A way to start pods of a package's tasks for the time of the block; `more` are variables of the image.
 
     All have a cache of uv in common, as those of a cluster reach the same mirror.
     """
     with tempfile.TemporaryDirectory() as folder:
         kept = {name: value for name, value in os.environ.items() if name in _OF_THE_IMAGE}
         image = {**kept, "HOME": folder, "UV_CACHE_DIR": f"{folder}/uv", "FLYTE_INTERNAL_EXECUTION_ID": "walk"}
-        with _forker({**image, **registered_variables(archive)}, Path(folder, "said")) as start:
+        registered = registered_variables(archive) if archive else {}
+        with _forker({**image, **registered, **more}, Path(folder, "said")) as start:
             yield start
 
 
