@@ -25,6 +25,7 @@ from flytekit.configuration import SerializationSettings
 from flytekit.core.array_node_map_task import ArrayNodeMapTask
 from flytekit.core.checkpointer import Checkpoint
 from flytekit.core.node import Node
+from flytekit.exceptions.user import FlyteRecoverableException
 from flytekit.extend import TaskPlugins
 from flytekit.models.task import Container, K8sObjectMetadata, K8sPod
 
@@ -102,13 +103,16 @@ class PodTask(PythonFunctionTask[TaskPod]):
     def _has_pod(self) -> bool:
         return self.task_config.opens_sandbox and self.metadata.pod_template_name is None
 
-    def with_template(self, name: str) -> PodTask:
-        """The same task with a PodTemplate of the cluster, or with none at all."""
-        changed = copy.copy(self)
-        changed._task_config = TaskPod()  # noqa: SLF001 - of the same class
-        changed._metadata = copy.copy(self.metadata)  # noqa: SLF001 - the same
-        changed.metadata.pod_template_name = None if name == NO_TEMPLATE else name
-        return changed
+    def changed(self, template: str | None, *, is_cached: bool) -> PodTask:
+        """The same task with a PodTemplate of the cluster (or with none at all), and without Flyte's cache."""
+        copied = copy.copy(self)
+        copied._metadata = copy.copy(self.metadata)  # noqa: SLF001 - of the same class
+        if template is not None:
+            copied._task_config = TaskPod()  # noqa: SLF001 - the same
+            copied.metadata.pod_template_name = None if template == NO_TEMPLATE else template
+        if not is_cached:
+            copied.metadata.cache, copied.metadata.cache_version = False, ""
+        return copied
 
 
 TaskPlugins.register_pythontask_plugin(TaskPod, PodTask)
@@ -202,19 +206,26 @@ def deciding_pod() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def bounded_by(settings: Mapping[StageName, StageSettings], stage: StageName) -> Iterator[None]:
-    """End this pod, as a timeout of its task would, if the context takes longer than the stage may.
+    """End this try of a task, as its timeout would, if the context takes longer than the stage may.
 
-    For a dynamic workflow, whose own timeout would include all nodes that it makes. Nothing in local execution.
+    For a dynamic workflow, whose own timeout would include all nodes that it makes. Nothing in local execution. Raises
+    FlyteRecoverableException, after which Flyte tries again as often as `retries` says.
     """
     if runs_locally():
         yield
         return
     seconds = (settings.get(stage) or StageSettings()).timeout_s or _STAGES[stage].timeout_s
-    signal.setitimer(signal.ITIMER_REAL, seconds)  # SIGALRM ends the process: the pod counts as lost
+
+    def end(*_: object) -> None:
+        raise FlyteRecoverableException(f"{stage} took longer than its {seconds:g} s")
+
+    earlier = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)
 
 
 def with_settings(
@@ -228,30 +239,31 @@ def with_settings(
     if stage in settings and not runs_locally():
         chosen = settings[stage] if has_timeout else settings[stage].model_copy(update={"timeout_s": None})
         node.with_overrides(**_overrides(chosen))  # type: ignore[attr-defined]  # a promise
-        if chosen.pod_template is not None:
+        if chosen.pod_template is not None or not chosen.cache:
             promise: Any = node[0] if isinstance(node, tuple) else node
-            _choose_template(promise.ref.node, chosen.pod_template)
+            _change_task(promise.ref.node, chosen.pod_template, is_cached=chosen.cache)
     return node
 
 
-def _choose_template(node: Node, name: str) -> None:
-    """Give the node's task another pod template.
+def _change_task(node: Node, template: str | None, *, is_cached: bool) -> None:
+    """Give the node a changed copy of its task.
 
-    `with_overrides` cannot: it takes a whole pod, which needs the package `kubernetes`, and no name.
+    `with_overrides` cannot: it takes a whole pod, which needs the package `kubernetes`, and no name. Whether it caches, a
+    cluster reads in the task alone.
     """
     task = node.flyte_entity
     if isinstance(task, ArrayNodeMapTask):
         mapped = copy.copy(task)
-        mapped._run_task = _with_template(task.python_function_task, name)  # noqa: SLF001 - no setter
+        mapped._run_task = _changed(task.python_function_task, template, is_cached)  # noqa: SLF001 - no setter
         mapped._metadata = mapped.python_function_task.metadata  # noqa: SLF001 - the same
         node._flyte_entity = mapped  # noqa: SLF001 - the same
     else:
-        node._flyte_entity = _with_template(task, name)  # noqa: SLF001 - the same
+        node._flyte_entity = _changed(task, template, is_cached)  # noqa: SLF001 - the same
 
 
 @functools.cache  # flytekit writes a task once into a dynamic's nodes if it is the same object
-def _with_template(task: PodTask, name: str) -> PodTask:
-    return task.with_template(name)
+def _changed(task: PodTask, template: str | None, is_cached: bool) -> PodTask:  # noqa: FBT001 - a key of the cache
+    return task.changed(template, is_cached=is_cached)
 
 
 def _overrides(settings: StageSettings) -> dict[str, Any]:
@@ -261,7 +273,7 @@ def _overrides(settings: StageSettings) -> dict[str, Any]:
         changed |= {"requests": resources, "limits": resources}
     if settings.timeout_s is not None:
         changed["timeout"] = _timeout(settings)
-    return changed if settings.cache else {**changed, "cache": False}
+    return changed
 
 
 def _flyte_resources(resources: Resources) -> FlyteResources:

@@ -166,8 +166,7 @@ def test_candidates_are_drafted_and_judged_side_by_side_by_map_tasks_and_pods_ha
         assert (node.metadata.timeout.seconds, node.metadata.retries.retries) == (90, 5)
         assert started[name].template.metadata.pod_template_name == "gpu-nodes", name
         assert started[name].template.HasField("container"), name
-    assert started["write_tests"].node.metadata.HasField("cacheable")
-    assert not started["write_tests"].node.metadata.cacheable
+    assert [started[name].template.metadata.discoverable for name in ("write_solution", "write_tests")] == [True, False]
     left = started["build_environment"]
     assert not left.node.task_node.overrides.resources.limits
     assert left.template.container.resources.limits

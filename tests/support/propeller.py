@@ -170,7 +170,7 @@ class Walk:
     ) -> Literals:
         """What the catalog has, else what a pod leaves; `own` are the inputs of one node of an array."""
         template = tasks[node.task_node.reference_id.name]
-        key = cache_key(node, template, given if own is None else own)
+        key = cache_key(template, given if own is None else own)
         if key is not None and key in self.catalog:
             return self.catalog[key]
         retries = node.metadata.retries.retries or template.metadata.retries.retries
@@ -219,13 +219,13 @@ class Walk:
         return self._run_template(template, {part.id.name: part for part in job.subworkflows}, own, {})
 
 
-def cache_key(node: Node, template: TaskTemplate, inputs: Literals) -> str | None:
+def cache_key(template: TaskTemplate, inputs: Literals) -> str | None:
     """What the outputs are kept under: task, version, interface and inputs; None where nothing is to be kept."""
-    task, change = template.metadata, node.metadata
-    if not (change.cacheable if change.HasField("cacheable") else task.discoverable):
+    task = template.metadata
+    if not task.discoverable:  # a cluster does not look at the node's `cacheable`
         return None
     kept = {name: hashed(value) for name, value in inputs.items() if name not in task.cache_ignore_input_vars}
-    sha = hashlib.sha256(f"{template.id.name} {change.cache_version or task.discovery_version}".encode())
+    sha = hashlib.sha256(f"{template.id.name} {task.discovery_version}".encode())
     sha.update(template.interface.SerializeToString(deterministic=True))
     sha.update(LiteralMap(literals=kept).SerializeToString(deterministic=True))
     return sha.hexdigest()
