@@ -19,7 +19,7 @@ from flytekit.models.task import TaskSpec
 from flytekit.tools.translator import get_serializable
 from flytekit.types.file import FlyteFile
 from model_server import ModelServer
-from pod_forker import forked_pods
+from pod_forker import forker
 from propeller import NodeFailedError, StartPod, Walk
 
 from flyteplugins_codegen.errors import MissingKeyError, NotReadyError, RequestError, SandboxUnavailableError
@@ -43,7 +43,7 @@ def start_pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartPod]:
     home = tmp_path_factory.mktemp("home")
     bare = {name: value for name, value in os.environ.items() if not name.startswith("FLYTE")}
     variables = {**bare, "HOME": str(home), "UV_CACHE_DIR": str(home / "uv"), "UV_HTTP_RETRIES": "0"}
-    with forked_pods(variables) as start:
+    with forker(variables, home / "said") as start:
         yield start
 
 
