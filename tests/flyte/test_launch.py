@@ -40,7 +40,8 @@ class Client:
         status, said = self.run_remote(script, entity, **options)
         assert status, said
         assert [*self.admin.tasks, *self.admin.workflows, *self.admin.executions] == []
-        return said.partition("Running Execution on Remote.")[2].split("\n")[1:-2]
+        said = said.partition("Running Execution on Remote.")[2]
+        return [line.rstrip() for line in said.splitlines() if line.strip()]
 
 
 @pytest.fixture(scope="module")
