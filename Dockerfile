@@ -2,7 +2,7 @@
 # are judged inside it, in bubblewrap, so it must be allowed user namespaces and a /proc of its own; a finished solution
 # runs in an image of its own, and needs neither. In a pod: `hostUsers: false`, and in the container's securityContext
 # `procMount: Unmasked` and a seccompProfile and appArmorProfile of type Unconfined. It needs no capability, and writes
-# below /srv/flyte and /tmp only. By hand:
+# below /srv/flyte, /root and /tmp only. By hand:
 #
 #   docker run --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
 #     --security-opt systempaths=unconfined --cap-drop ALL --rm -it codegen-runner bash
@@ -17,13 +17,15 @@
 ARG BASE_IMAGE=python:3.11-slim
 
 FROM ${BASE_IMAGE}
-RUN useradd --uid 1000 --create-home --home-dir /srv/flyte flyte
+# Code of a fast registration is unpacked into the working directory by `pyflyte run --remote`, and into /root by
+# `pyflyte register`, unless they are told otherwise. Both must be the user's own.
+RUN useradd --uid 1000 --create-home --home-dir /srv/flyte flyte \
+ && chown flyte:flyte /root
 # The source is only lent for the time of this step: one layer, with what was installed and nothing else.
 RUN --mount=type=bind,source=.,target=/build \
     --mount=type=secret,id=pip,target=/etc/pip.conf --mount=type=secret,id=ca,target=/run/secrets/ca \
     python -m venv --without-pip /opt/codegen \
  && python -m pip --python /opt/codegen/bin/python install --no-cache-dir /build
-# flytekit unpacks the code of a fast registration into the working directory: it must be the user's own.
 WORKDIR /srv/flyte
 ENV PATH=/opt/codegen/bin:$PATH \
     PYTHONUNBUFFERED=1 \

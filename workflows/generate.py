@@ -16,23 +16,30 @@ from __future__ import annotations
 import os
 import warnings
 
+from flyteplugins_codegen.flyte import map_tasks, tasks, workflow
+from flyteplugins_codegen.flyte.cli import with_defaults
 from flyteplugins_codegen.flyte.loop import run_tests_and_advance
-from flyteplugins_codegen.flyte.map_tasks import draft_anew, measure_strength, strengthen_tests
+from flyteplugins_codegen.flyte.map_tasks import measure_strength
 from flyteplugins_codegen.flyte.tasks import (
     build_environment,
-    build_image,
     extract_context,
-    finish,
     infer_schemas,
-    register_solution,
-    repair,
     run_tests,
-    work_as_agent,
     write_solution,
     write_tests,
 )
-from flyteplugins_codegen.flyte.workflow import generate, generate_with, prepare
+from flyteplugins_codegen.flyte.workflow import generate, generate_with
 from flyteplugins_codegen.telemetry import install_progress
+
+# With optional inputs: as workflows, which a cluster launches with their defaults.
+build_image = with_defaults(tasks.build_image)
+draft_anew = with_defaults(map_tasks.draft_anew)
+finish = with_defaults(tasks.finish)
+prepare = with_defaults(workflow.prepare)
+register_solution = with_defaults(tasks.register_solution)
+repair = with_defaults(tasks.repair)
+strengthen_tests = with_defaults(map_tasks.strengthen_tests)
+work_as_agent = with_defaults(tasks.work_as_agent)
 
 __all__ = [
     "build_environment",

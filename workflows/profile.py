@@ -8,6 +8,11 @@ pyflyte run workflows/profile.py extract_data_context --samples '{"weather": "wo
 
 from __future__ import annotations
 
-from flyteplugins_codegen.flyte.data import extract_data_context, profile_folder, profile_sample
+from flyteplugins_codegen.flyte import data
+from flyteplugins_codegen.flyte.cli import with_defaults
+
+profile_sample = with_defaults(data.profile_sample)
+profile_folder = with_defaults(data.profile_folder)
+extract_data_context = with_defaults(data.extract_data_context)
 
 __all__ = ["extract_data_context", "profile_folder", "profile_sample"]

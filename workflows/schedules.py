@@ -1,9 +1,12 @@
 r"""Launch plans that refresh a registered solution: every hour, every night, and on demand.
 
-    pyflyte register workflows/refresh.py workflows/schedules.py --image REGISTRY/RUNNER:TAG --activate-launchplans
+    FLYTE_CODEGEN_SECRET=openai/OPENAI_API_KEY pyflyte register workflows/refresh.py workflows/schedules.py \
+        --copy none --image registry.example/team/codegen-runner:1 --project flytesnacks --domain development \
+        --version 1 --activate-launchplans
 
-Copy this file, and fill in your solution's name, addresses and people. `{kickoff:...}` in an address is the time of the
-schedule, so that each run reads the data of its own hour or day.
+`--copy none`, because the image has all the code that the pods run, and this file has no task of its own. Copy it, and
+fill in your solution's name, addresses and people. `{kickoff:...}` in an address is the time of the schedule, so that
+each run reads the data of its own hour or day.
 """
 
 from __future__ import annotations

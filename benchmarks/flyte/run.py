@@ -1,4 +1,7 @@
-"""What Flyte costs as a table in Markdown; `python -m benchmarks.flyte.run` measures it alone."""
+"""What Flyte costs as a table in Markdown; `python -m benchmarks.flyte.run` measures it alone.
+
+`benchmarks.flyte.cluster` measures on a real control plane.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.flyte.figures import Place, measure_flyte
+from benchmarks.flyte.rows import count_rows
 from benchmarks.sandbox.run import render
 
 
@@ -20,6 +24,7 @@ def main(words: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder), arguments.rounds)
         measurements = list(measure_flyte(place, lambda what: print(f"{what} ...", file=sys.stderr, flush=True)))
+    measurements += count_rows()
     print(render(measurements))
     return int(any(one.is_met is False for one in measurements))
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args, get_type_hints
 
+from flytekit import workflow
 from flytekit.core.context_manager import ExecutionParameters, FlyteContext, FlyteContextManager
 from flytekit.core.promise import Promise, translate_inputs_to_literals
 
@@ -35,6 +37,25 @@ def launchable(entity: EntityT) -> EntityT:
     entity.__doc__ = _ARGUMENTS.sub("", entity.__doc__ or "")
     entity.local_execute = _checking(entity, entity.local_execute)
     return entity
+
+
+def with_defaults(task: Any, name: str = "") -> Any:
+    """A workflow whose only node is this task, with the task's inputs, defaults, outputs and help.
+
+    A control plane that launches a task wants a value for every input, because only launch plans have defaults. Every
+    workflow has a launch plan. The workflow is named like the task, or by `name` in the task's module.
+    """
+    function = task.task_function
+
+    def launch(**inputs: Any) -> Any:
+        return task(**inputs)
+
+    # What flytekit reads: the signature's annotations may be text that only the task's module can resolve.
+    launch.__name__, launch.__module__ = name or function.__name__, function.__module__
+    launch.__doc__ = function.__doc__
+    launch.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # `inspect.signature` returns it
+    launch.__annotations__ = get_type_hints(function, include_extras=True)
+    return launchable(workflow(readable_errors(launch)))
 
 
 def _checking(entity: Any, execute: Callable[..., Any]) -> Callable[..., Any]:

@@ -115,6 +115,11 @@ def _as_pod(request: Any, primary: str, **container: Any) -> None:
     request.spec.template.config["primary_container_name"] = primary
 
 
+def _started(request: Any, *words: str) -> None:
+    request.spec.template.container.image = "registry.example/team/codegen-runner:1"
+    request.spec.template.container.args[:] = ["pyflyte-execute", *words]
+
+
 def _scheduled(request: Any, kickoff: str = "") -> None:
     schedule = schedule_pb2.Schedule(
         cron_schedule=schedule_pb2.CronSchedule(schedule="0 2 * * *"), kickoff_time_input_arg=kickoff
@@ -161,6 +166,8 @@ REFUSED: list[tuple[str, str, Change, str]] = [
     ),
     ("task", "primary", lambda r: _as_pod(r, "other"), "primary container [other]"),
     ("task", "pod field", lambda r: _as_pod(r, "main", securityContex={}), "unknown field [securityContex]"),
+    ("task", "destination", lambda r: _started(r, "--dest-dir", "/opt/code"), "Forbidden for the image's user"),
+    ("task", "module", lambda r: _started(r, "task-module", "weekly"), "No module named 'weekly'"),
     ("task", "mount", lambda r: _as_pod(r, "main", volumeMounts=[{"name": "data"}]), "mounts volume [data]"),
     ("workflow", "task", lambda r: setattr(_first_node(r).task_node.reference_id, "version", "v2"), "missing entity"),
     ("workflow", "input", lambda r: _first_node(r).ClearField("inputs"), "input [days] is not bound"),
@@ -204,6 +211,23 @@ def test_a_request_with_one_fault_is_refused_and_without_it_granted(
     assert message in details
     assert status == (grpc.StatusCode.NOT_FOUND if "missing entity" in message else INVALID)
     create(stub, kind, valid[kind])
+
+
+def test_code_is_unpacked_where_flytekit_has_it_by_default_and_below_the_home_of_the_images_user(stub: Any) -> None:
+    valid = requests()["task"]
+    for version, folder in enumerate(("/root", ".", "code", "/srv/flyte", "/tmp/code")):
+        valid.id.version = f"v{version}"
+        _started(valid, "--dest-dir", folder, "--", "task-module", "weekly")
+        create(stub, "task", valid)
+
+
+def test_a_task_is_started_with_all_of_its_inputs(stub: Any) -> None:
+    """Only launch plans have defaults: of a task, a control plane wants every input."""
+    valid = requests()
+    create(stub, "task", valid["task"])
+    valid["execution"].spec.launch_plan.CopyFrom(valid["task"].id)
+    valid["execution"].inputs.ClearField("literals")
+    assert refusal(stub, "execution", valid["execution"]) == (INVALID, "expected_inputs days missing")
 
 
 def test_what_is_registered_stays_as_it_is(stub: Any, admin: FlyteAdmin) -> None:

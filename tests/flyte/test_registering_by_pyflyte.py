@@ -15,6 +15,7 @@ from flyteidl.admin import launch_plan_pb2, task_pb2, workflow_pb2
 from flyteidl.core import identifier_pb2
 from flyteidl.service import admin_pb2_grpc
 from model_server import ModelServer
+from propeller import container_of
 
 from flyteplugins_codegen import AutoCoderAgent, ImageConfig
 
@@ -67,15 +68,38 @@ def register_package(archive: Path, stub: Any) -> None:
             stub.CreateLaunchPlan(launch_plan_pb2.LaunchPlanCreateRequest(id=plan.id, spec=plan.spec))
 
 
-def test_all_workflows_are_registered(pyflyte: Any, admin: FlyteAdmin) -> None:
-    files = [f"workflows/{name}.py" for name in ("generate", "evaluate", "example_pipeline", "implement", "profile")]
+def starts(admin: FlyteAdmin) -> set[str]:
+    """The programs by which pods start their tasks."""
+    return {container_of(task.closure.compiled_task.template).args[0] for task in admin.tasks}
+
+
+def test_all_workflows_whose_tasks_are_in_the_image_are_registered_without_copying_code(
+    pyflyte: Any, admin: FlyteAdmin
+) -> None:
+    files = [
+        f"workflows/{name}.py" for name in ("generate", "evaluate", "implement", "profile", "refresh", "schedules")
+    ]
     done = pyflyte.run("register", *RUNNER, "--copy", "none", "--version", "v1", *files, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
+    of_one_task = {"build_image", "finish", "prepare", "register_solution", "implement", "repair", "work_as_agent"}
+    of_one_task |= {"profile_sample", "profile_folder", "extract_data_context", "draft_anew", "strengthen_tests"}
     assert names(admin.workflows) == {
-        *("generate", "generate_with", "evaluate", "generate_and_evaluate", "compare_weather")
+        *("generate", "generate_with", "evaluate", "generate_and_evaluate", "refresh"),
+        *of_one_task,
     }
-    assert names(admin.launch_plans) == names(admin.workflows)
-    assert {"register_solution", "implement_task", "profile_folder", "judge_part"} <= names(admin.tasks)
+    scheduled = {"refresh-rainy-days", "refresh-rainy-days-hourly", "refresh-rainy-days-nightly"}
+    assert names(admin.launch_plans) == names(admin.workflows) | scheduled
+    assert of_one_task - {"implement"} | {"implement_task", "judge_part"} <= names(admin.tasks)
+    assert "pyflyte-fast-execute" not in starts(admin)
+
+
+def test_a_workflow_with_tasks_of_its_own_is_registered_as_pyflyte_does_it_by_default(
+    pyflyte: Any, admin: FlyteAdmin
+) -> None:
+    done = pyflyte.run("register", *RUNNER, "--version", "v1", "workflows/example_pipeline.py", cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "compare_weather" in names(admin.workflows)
+    assert "pyflyte-execute" not in starts(admin)
 
 
 def test_a_package_can_be_registered(pyflyte: Any, admin: FlyteAdmin, tmp_path: Path) -> None:
@@ -84,7 +108,7 @@ def test_a_package_can_be_registered(pyflyte: Any, admin: FlyteAdmin, tmp_path: 
     assert done.returncode == 0, done.stdout + done.stderr
     with grpc.insecure_channel(admin.endpoint) as channel:
         register_package(archive, admin_pb2_grpc.AdminServiceStub(channel))
-    assert names(admin.workflows) == {"generate", "generate_with"}
+    assert {"generate", "generate_with"} <= names(admin.workflows)
 
 
 def test_a_task_is_started_with_the_file_that_was_typed(pyflyte: Any, admin: FlyteAdmin, tmp_path: Path) -> None:

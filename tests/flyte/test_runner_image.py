@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,3 +61,18 @@ def test_pyflyte_generates_in_the_runner_image_without_root_and_capabilities(run
     assert lines[0] == "1000"
     assert lines[1].split() == ["CapEff:", "0000000000000000"]
     assert "CodeGenEvalResult(success" in said
+
+
+@pytest.mark.parametrize("destination", ["/root", ".", "/srv/flyte/code"])
+def test_code_of_a_fast_registration_is_unpacked_and_imported_by_the_images_user(
+    runner: str, tmp_path: Path, destination: str
+) -> None:
+    """`/root` is what `pyflyte register` has by default, `.` what `pyflyte run --remote` has."""
+    (tmp_path / "weekly.py").write_text("print('imported from', __file__)\n")
+    with tarfile.open(tmp_path / "code.tar.gz", "w:gz") as tar:
+        tar.add(tmp_path / "weekly.py", arcname="weekly.py")
+    tmp_path.chmod(0o755)
+    loading = f"mkdir -p {destination} && exec pyflyte-fast-execute --additional-distribution /data/code.tar.gz"
+    command = f"{loading} --dest-dir {destination} -- python -c 'import weekly'"
+    said = run(runner, "sh", "-c", command, options=("--volume", f"{tmp_path}:/data:ro"))
+    assert "imported from" in said

@@ -187,6 +187,16 @@ def test_a_login_is_not_registered_and_the_error_says_where_it_belongs(tmp_path:
     assert "hunter2" not in said
 
 
+def test_local_execution_looks_at_none_of_it(pyflyte: Any, tmp_path: Path) -> None:
+    samples = tmp_path / "samples.jsonl"
+    samples.write_text(json.dumps({"task_id": "HumanEval/53", "completion": "    return x + y\n"}) + "\n")
+    pyflyte.environment["BUILDKIT_HOST"] = "tcp://user:hunter2@buildkitd:1234"
+    given = ("--problems", "humaneval", "--samples", str(samples), "--k", "[1]")
+    done = pyflyte.run("run", str(ROOT / "workflows" / "evaluate.py"), "evaluate", *given)
+    assert done.returncode == 0, done.stderr
+    assert "1 passed" in done.stderr
+
+
 def test_a_login_that_the_cluster_gave_to_a_pod_is_left_to_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FLYTE_PLATFORM_URL", raising=False)
     index = {"UV_INDEX": "inner=https://user:hunter2@index.example/simple", "UV_RESOLUTION": "lowest"}

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import pytest
 import row_count_job as job
-from flyteidl.core.literals_pb2 import LiteralMap as LiteralMapMessage
-from flytekit.core.context_manager import FlyteContextManager
-from flytekit.core.promise import translate_inputs_to_literals
-from flytekit.core.type_engine import TypeEngine
-from flytekit.models.literals import LiteralMap
 from flytekit.types.file import FlyteFile
 from model_server import HttpError, ModelServer
 from pod_forker import forked_pods
 from propeller import NodeFailedError, StartPod, Walk
+from walked_job import generated, outputs_of, package_workflows, registered
 
-from flyteplugins_codegen import CodeGenEvalResult
 from flyteplugins_codegen.flyte.evaluation import evaluate
 from flyteplugins_codegen.flyte.sampling import generate_and_evaluate
-from flyteplugins_codegen.flyte.workflow import generate
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages.strength import parts_of
 
-ROOT = Path(__file__).parents[2]
 BEFORE = ["configure_and_take_stages", "extract_context", "infer_schemas", "write_solution", "write_tests"]
 FIRST_DRAFT = [*BEFORE, "build_first_environment", "run_tests_and_advance"]
 KEPT = {"extract_context", "infer_schemas", "write_solution", "write_tests", "repair"}
@@ -43,16 +32,7 @@ NEEDS_SIX = {**job.solution(0), "code": f"__import__('si' + 'x')\n{job.code(0)}"
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `pyflyte package` makes of the workflows."""
-    path = tmp_path_factory.mktemp("package") / "package.tgz"
-    pyflyte = str(Path(sys.executable).with_name("pyflyte"))
-    packaging = (
-        *(pyflyte, "--pkgs", "workflows.generate", "--pkgs", "workflows.evaluate"),
-        *("package", "--image", "runner:1", "--output", str(path)),
-    )
-    environment = {**os.environ, "FLYTE_CODEGEN_SECRET": "openai/OPENAI_API_KEY", "FLYTE_PLATFORM_URL": "admin:81"}
-    done = subprocess.run(packaging, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return path
+    return package_workflows(tmp_path_factory.mktemp("package") / "package.tgz")
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +43,7 @@ def start_pod(archive: Path) -> Iterator[StartPod]:
 
 @pytest.fixture
 def walk(archive: Path, start_pod: StartPod, tmp_path: Path) -> Walk:
-    made = Walk(folder=tmp_path / "store", start_pod=start_pod, secrets={"openai/OPENAI_API_KEY": "sk-of-the-cluster"})
-    made.register(archive)
-    return made
+    return registered(archive, tmp_path / "store", start_pod)
 
 
 def losing_first_tries(walk: Walk) -> StartPod:
@@ -89,26 +67,6 @@ def losing_first_tries(walk: Walk) -> StartPod:
     return start_or_lose
 
 
-def generated(walk: Walk, server: ModelServer, folder: Path, **given: Any) -> CodeGenEvalResult:
-    """What the registered workflow leaves, launched with its defaults beside what is given."""
-    given |= {"prompt": "count", "model": "openai/any", "api_base": server.url, "outputs": job.OUTPUTS}
-    given["api_key"] = "OPENAI_API_KEY"
-    given["samples"] = {"table": FlyteFile(str(job.write_table(folder / "table.csv", rows=3)))}
-    made: CodeGenEvalResult = left_by(walk, generate, given)["result"]
-    return made
-
-
-def left_by(walk: Walk, workflow: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """What a registered workflow leaves."""
-    defaults = {name: default for name, (_, default) in workflow.python_interface.inputs_with_defaults.items()}
-    context = FlyteContextManager.current_context()
-    types = workflow.python_interface.inputs
-    literals = translate_inputs_to_literals(context, {**defaults, **given}, workflow.interface.inputs, types)
-    left = walk.run_workflow(workflow.name, dict(LiteralMap(literals=literals).to_flyte_idl().literals))
-    outputs = LiteralMap.from_flyte_idl(LiteralMapMessage(literals=left))
-    return TypeEngine.literal_map_to_kwargs(context, outputs, workflow.python_interface.outputs)
-
-
 def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_execution_finds_their_work_in_the_catalog(
     walk: Walk, tmp_path: Path
 ) -> None:
@@ -117,6 +75,7 @@ def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_executi
         assert result.success, result.error
         once = [*FIRST_DRAFT, "finish"]
         assert walk.order == once
+        assert walk.row == 7
         assert (tmp_path / "kept" / "task.py").exists()
         assert result.original_samples["table"].remote_source is None
 
@@ -172,9 +131,10 @@ def test_a_second_execution_repeats_the_tests_and_finds_the_repair_that_was_paid
     script = {"SolutionReply": [job.solution(0)], "TestsReply": [job.TESTS], "RepairReply": [job.repair(0, 1)]}
     with ModelServer(script) as server:
         first = generated(walk, server, tmp_path)
-        once = list(walk.order)
+        once, once_row = list(walk.order), walk.row
         second = generated(walk, server, tmp_path)
         assert len(server.calls) == 3
+        assert once_row == 9
     assert once == [*FIRST_DRAFT, "repair", "run_tests_and_advance", "finish"]
     assert walk.order[len(once) :] == [name for name in once if name not in KEPT]
     passed = [result.attempt_history[1].report for result in (first, second)]
@@ -219,7 +179,7 @@ def test_an_evaluation_is_dealt_out_to_the_pods_of_a_map_task_and_put_together(w
     completions = {"HumanEval/53": "    return x + y\n", "HumanEval/23": "    return 0\n"}
     samples.write_text("".join(json.dumps({"task_id": t, "completion": c}) + "\n" for t, c in completions.items()))
     given = {"problems": "humaneval", "samples": FlyteFile(str(samples)), "k": [1], "shards": 2}
-    left = left_by(walk, evaluate, given | {"save_to": str(tmp_path / "kept")})
+    left = outputs_of(walk, evaluate, given | {"save_to": str(tmp_path / "kept")})
     assert left["pass_at_k"] == {"pass@1": 0.5}
     assert walk.order == ["split_evaluation", "judge_parts", "judge_part", "judge_part", "gather_evaluation"]
     assert (tmp_path / "kept" / "report.html").exists()
@@ -242,7 +202,7 @@ def test_a_model_is_sampled_and_scored_in_pods_and_a_second_execution_asks_and_j
     replies = [{"code": "def twice(x):\n    return 2 * x\n"}, {"code": "def twice(x):\n    return 3 * x\n"}]
     with ModelServer({"ProgramReply": replies}) as server:
         given = {"problems": str(problems), "model": "openai/any", "api_base": server.url, "chunk_size": 1, "shards": 2}
-        left = [left_by(walk, generate_and_evaluate, given)["pass_at_k"] for _ in range(2)]
+        left = [outputs_of(walk, generate_and_evaluate, given)["pass_at_k"] for _ in range(2)]
         assert len(server.calls) == 2
     assert left == [{"pass@1": 0.5}] * 2
     planned, joined = ["plan_sampling", "sample_chunks"], ["join_samples", "split_evaluation", "judge_parts"]

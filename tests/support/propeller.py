@@ -79,6 +79,7 @@ class Walk:
 
     `secrets` are the cluster's by `group/key`, which its webhook gives to the pods that request them. `variables` are
     those of the registered templates; a node that a dynamic adds must have them too, or its pod is another than theirs.
+    `row` is how many pods of the last execution ran one after the other: the longest chain of them.
     """
 
     folder: Path
@@ -89,6 +90,7 @@ class Walk:
     catalog: dict[str, Literals] = field(default_factory=dict)
     secrets: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    row: int = 0
 
     @property
     def order(self) -> list[str]:
@@ -111,7 +113,7 @@ class Walk:
 
     def run_workflow(self, name: str, inputs: Literals) -> Literals:
         """The outputs of a registered workflow. Raises NodeFailedError."""
-        spec = self.workflows[name]
+        spec, self.row = self.workflows[name], 0
         return self._run_template(
             spec.template, {part.id.name: part for part in spec.sub_workflows}, self.tasks, inputs
         )
@@ -124,7 +126,9 @@ class Walk:
         inputs: Literals,
     ) -> Literals:
         known = {"": inputs, "start-node": inputs}
+        begun, ended = self.row, {}
         for node in in_order(template.nodes):
+            self.row = max([begun, *(ended[name] for name in upstream_of(node) if name in ended)])
             given = {binding.var: resolve(binding.binding, known) for binding in node.inputs}
             if node.HasField("workflow_node"):
                 name = node.workflow_node.sub_workflow_ref.name
@@ -133,6 +137,8 @@ class Walk:
                 known[node.id] = self._run_array(node.array_node, tasks, given)
             else:
                 known[node.id] = self._run_task(node, tasks, given)
+            ended[node.id] = self.row
+        self.row = max([begun, *ended.values()])
         return {binding.var: resolve(binding.binding, known) for binding in template.outputs}
 
     def _run_array(self, array: ArrayNode, tasks: Mapping[str, TaskTemplate], given: Literals) -> Literals:
@@ -141,12 +147,16 @@ class Walk:
         length = next(len(value.collection.literals) for name, value in given.items() if name not in bound)
         place = {"BATCH_JOB_ARRAY_INDEX_VAR_NAME": "FLYTE_K8S_ARRAY_INDEX", "BATCH_JOB_ARRAY_INDEX_OFFSET": "0"}
         collected: Literals = {}
+        begun, longest = self.row, self.row
         for index in range(length):
+            self.row = begun
             own = {name: value if name in bound else value.collection.literals[index] for name, value in given.items()}
             variables = {**place, "FLYTE_K8S_ARRAY_INDEX": str(index)}
             left = self._run_task(array.node, tasks, given, own=own, variables=variables)
+            longest = max(longest, self.row)
             for name, value in left.items():
                 collected.setdefault(name, Literal()).collection.literals.append(value)
+        self.row = longest
         return collected
 
     def _run_task(
@@ -171,6 +181,7 @@ class Walk:
 
     def _try_pods(self, start: Start, retries: int, earlier: str = '""') -> Literals:
         """What the first pod leaves that is not lost; `earlier` is the checkpoint of the one before."""
+        self.row += 1
         self.pods.append(Pod(task=short_name(start.template), node=start.node, template=start.template))
         store = self.folder / f"{len(self.pods):03}-{short_name(start.template)}"
         try:

@@ -19,8 +19,9 @@ Flyte 1.16): ids, versions and projects; task types, interfaces, images, quantit
 platform's limits (`limits`), pods without their primary container; nodes whose task, workflow or launch plan is not
 registered, bindings that are missing, unknown or of another type, cycles; a launch plan's inputs, schedule and
 notifications; an execution's inputs. What is registered is immutable: the same again is ALREADY_EXISTS, another
-structure under the same id INVALID_ARGUMENT. It is stricter in one place: of a pod, fields that Kubernetes does not
-know are refused too, which a cluster would ignore.
+structure under the same id INVALID_ARGUMENT. It is stricter in two places: of a pod, fields that Kubernetes does not
+know are refused too, which a cluster would ignore; and so is a task that the project's image could not start, whose
+pods would die (`runner_image.py`).
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from google.protobuf import json_format
 
 from flyte_admin.quantities import check_resources
 from flyte_admin.refusals import invalid, missing
+from flyte_admin.runner_image import check_start
 
 PRIMARY = "primary_container_name"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z")
@@ -153,6 +154,8 @@ def _check_container(
     _check_fields(f"container [{name}] securityContext", container.get("securityContext", {}), _CONTAINER_SECURITY)
     if name == primary and not container.get("image"):
         raise missing("image")
+    if name == primary:
+        check_start(container["image"], [*container.get("command", []), *container.get("args", [])])
     for mount in container.get("volumeMounts", []):
         if mount.get("name") not in volumes:
             raise invalid(f"container [{name}] mounts volume [{mount.get('name')}], which the pod does not have")

@@ -10,6 +10,7 @@ from flyteidl.core import tasks_pb2
 from flyte_admin.pod_specs import check_pod
 from flyte_admin.quantities import check_resources
 from flyte_admin.refusals import invalid, missing
+from flyte_admin.runner_image import check_start
 
 _MAX_BYTES = 4 * 2**20
 
@@ -29,6 +30,7 @@ def check_task(template: Any, platform: Mapping[str, str]) -> None:
     target = template.WhichOneof("target")
     if target == "container":
         _check_container(template.container, platform)
+        check_start(template.container.image, [*template.container.command, *template.container.args])
     if target == "k8s_pod":
         check_pod(template.k8s_pod, dict(template.config), platform)
 
