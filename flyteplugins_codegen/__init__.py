@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.evaluation.run import evaluate
     from flyteplugins_codegen.evaluation.samples import load_samples
     from flyteplugins_codegen.evaluation.values import Problem, Sample
+    from flyteplugins_codegen.flyte.by_content import cached_by_content
     from flyteplugins_codegen.flyte.implement import implement_task
     from flyteplugins_codegen.models.job import CodePlan, CodeSolution
     from flyteplugins_codegen.models.settings import ImageConfig, PodSettings, Resources, SecretReference
@@ -61,6 +62,7 @@ __all__ = [
     "Sample",
     "SandboxTask",
     "SecretReference",
+    "cached_by_content",
     "content_str",
     "create_virtual_env",
     "eval_function_completions",
@@ -108,6 +110,7 @@ _MODULES = {
     "Sample": "evaluation.values",
     "SandboxTask": "solution.task",
     "SecretReference": "models.settings",
+    "cached_by_content": "flyte.by_content",
     "content_str": "source.extraction.blocks",
     "create_virtual_env": "autogen.virtual_env",
     "eval_function_completions": "autogen.completions",

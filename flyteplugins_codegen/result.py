@@ -6,6 +6,7 @@ Every module that names the type imports this one, so a library that a single me
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -135,9 +136,10 @@ class CodeGenEvalResult(RunHistory, JobRecord, SolutionData, CallTotals, Solutio
     ) -> SandboxTask:
         """The solution as a Flyte task with the samples as defaults: call it, compose it, register it.
 
-        `validate` is as in `run`; in a pod the launcher validates.
+        `validate` is as in `run`; in a pod the launcher validates. `cache` is as in `run`, for runs on this machine; a
+        cluster runs the task each time, unless it is called as `cached_by_content(task)`.
 
-        Raises NotSuccessfulError when the generation failed.
+        Raises NotSuccessfulError when the generation failed, SettingsError for a setting that is not possible.
         """
         from flyteplugins_codegen.solution.task import SandboxTask
 
@@ -217,10 +219,17 @@ class CodeGenEvalResult(RunHistory, JobRecord, SolutionData, CallTotals, Solutio
         return config.registry is not None and config.builder != NO_BUILDER
 
     def _registrable(self) -> str:
-        """The result as JSON without rows of the samples and without conversations."""
+        """The result as JSON without rows of the samples and without conversations.
+
+        With the address that the model was asked at where it is not the provider's: a refresh asks whoever starts it.
+        """
+        from flyteplugins_codegen.llm.registry import own_address
+
         bare = {"sample_rows": (), "text_excerpt": None}
         profiles = {name: profile.model_copy(update=bare) for name, profile in self.profiles.items()}
-        return self.model_copy(update={"profiles": profiles}).model_dump_json(include=_REGISTRABLE)
+        settings = self.settings.model_copy(update={"api_base": own_address(self.settings, os.environ)})
+        recorded = self.model_copy(update={"profiles": profiles, "settings": settings})
+        return recorded.model_dump_json(include=_REGISTRABLE)
 
     def _provenance(self) -> Provenance:
         from flyteplugins_codegen.solution.registration.record import Provenance, current_user

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any, Final
 
-from flyteplugins_codegen.errors import RequestError, SandboxError
+from flyteplugins_codegen.errors import MissingInterpreterError, RequestError, SandboxError
 from flyteplugins_codegen.evaluation.programs import inside
 from flyteplugins_codegen.evaluation.programs.languages import (
     REMEDIES,
@@ -137,7 +137,10 @@ def program_job(run: ProgramRun) -> Job:
 
 
 def program_end(run: ProgramRun, execution: Execution) -> ProgramEnd:
-    """Read the execution of the job. Raises SandboxError if the machine failed, or has no toolchain for it."""
+    """Read the execution of the job.
+
+    Raises SandboxError if the machine failed, MissingInterpreterError if it has no toolchain for the program.
+    """
     if execution.status == "sandbox_error":
         raise SandboxError(f"the sandbox failed while it ran a program: {execution.message}")
     records = list(_records(execution))
@@ -145,7 +148,9 @@ def program_end(run: ProgramRun, execution: Execution) -> ProgramEnd:
     missing = next((record["said"] for record in records if record["kind"] == "missing"), None)
     if missing is not None:
         remedy = REMEDIES[run.language]
-        raise SandboxError(f"the sandbox has nothing to run {run.language} with ({missing}): install {remedy}")
+        raise MissingInterpreterError(
+            f"the sandbox has nothing to run {run.language} with ({missing}): install {remedy}"
+        )
     return ProgramEnd(
         cause=limit_cause(execution, run.limits) or _cause(run, records, cases) or _unfinished(run, cases, execution),
         case=len(cases),

@@ -344,7 +344,8 @@ def refresh(  # noqa: PLR0913 - a command line is flat
         approval_timeout_h: hours that the gate waits on a cluster
         model: the model that is asked, by default the one that made the solution
         api_key: NAME of the environment variable or secret that holds the key, never the key itself
-        api_base: address of an OpenAI- or Anthropic-compatible server of your own
+        api_base: address of an OpenAI- or Anthropic-compatible server of your own, or public for the provider's;
+            needed for a solution that was made at a server of your own
         budget: what model calls may spend, a JSON object of max_calls, max_tokens, max_cost_usd, max_wall_s
         max_iterations: how many candidates are tried at most
         save_to: where a new version of a saved solution goes; by default its own folder, and the old one beside it

@@ -11,7 +11,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from flytekit.core.context_manager import FlyteContextManager
 from flytekit.exceptions.base import FlyteException
@@ -19,8 +19,9 @@ from flytekit.models.core.identifier import Identifier, ResourceType
 from flytekit.types.file import FlyteFile
 from pydantic import Field, JsonValue
 
-from flyteplugins_codegen.errors import NotSuccessfulError, RequestError
+from flyteplugins_codegen.errors import NotSuccessfulError, RequestError, SettingsError
 from flyteplugins_codegen.flyte.tasks import show_image
+from flyteplugins_codegen.llm.registry import own_address, public_address
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.job import Candidate, CodePlan
 from flyteplugins_codegen.models.refresh import Earlier, Refresh
@@ -33,6 +34,8 @@ from flyteplugins_codegen.solution.registration.record import choose_project_dom
 from flyteplugins_codegen.store import digest
 
 _TEMPLATE = re.compile(r"\{kickoff(?::([^{}]*))?\}")
+PUBLIC: Final = "public"
+"""As `api_base`: the address of the model's provider."""
 NOW = dt.datetime.fromtimestamp(0, dt.timezone.utc)
 """The default of `kickoff`: the time of the call. A schedule sets an input of type datetime, which cannot be None."""
 
@@ -91,16 +94,34 @@ def order_of(solution: str, project: str, domain: str, **others: Any) -> Refresh
 def load_result(order: RefreshOrder) -> CodeGenEvalResult:
     """The current solution, with the settings of the order.
 
-    Someone else may have registered the solution: they must not choose where our key is sent or which file is written.
-    So `api_key`, `api_base` and `record` of a registered solution come from the order only.
+    Someone else may have written the solution: they must not choose where our key is sent or which file is written. So
+    `api_key` and `record` of a registered solution, and `api_base` of any, come from the order only.
 
-    Raises RequestError, RemoteError, SettingsError; NotSuccessfulError for the result of a run that failed.
+    Raises RequestError, RemoteError; SettingsError where it was made at another address than the provider's, and the
+    order names none; NotSuccessfulError for the result of a run that failed.
     """
     result = load_solution(order.solution) if order.is_registered else _load_saved(order.solution)
-    untrusted: dict[str, Any] = {"api_key": None, "api_base": None, "record": None} if order.is_registered else {}
-    settings = checked(Settings, **{**dict(result.settings), **untrusted, **order.changes})
+    untrusted: dict[str, Any] = {"api_key": None, "record": None} if order.is_registered else {}
+    settings = checked(Settings, **{**dict(result.settings), **untrusted, "api_base": None, **order.changes})
+    settings = settings.model_copy(update={"api_base": _choose_address(result.settings, settings)})
     result.bundle()  # raises for a result without a solution
     return result.model_copy(update={"settings": settings})
+
+
+def _choose_address(earlier: Settings, settings: Settings) -> str | None:
+    """The `api_base` to ask at. Raises SettingsError where data would go elsewhere than when the solution was made."""
+    if settings.model.startswith("replay:"):
+        return None
+    if settings.api_base == PUBLIC:
+        return public_address(settings.model)
+    address = own_address(earlier)
+    if settings.api_base is None and address is not None:
+        raise SettingsError(
+            f"refresh of {earlier.name!r}: it was made with the model at {address}, and no address is taken from a "
+            "solution, which others may have written. Nothing was sent. Say which server may be asked: "
+            f"--api_base {address}, or --api_base {PUBLIC} for the provider's own address"
+        )
+    return settings.api_base
 
 
 def earlier_of(result: CodeGenEvalResult) -> Earlier:

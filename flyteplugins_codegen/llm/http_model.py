@@ -228,7 +228,9 @@ class HttpModel:
         reason = self.endpoint.redact(failure.message)[:_MESSAGE_CHARS]
         status = f" (HTTP {failure.status})" if failure.status else ""
         message = f"{self.endpoint}: {error_hint(failure, self.endpoint)}{status}: {reason}"
-        return ProviderError(message, failure.status, usage)
+        error = ProviderError(message, failure.status, usage)
+        error.is_transient = error.is_transient and not failure.is_final
+        return error
 
 
 def _with_tools(reply: ModelReply, request: ModelRequest) -> ModelReply:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import SecretStr
 
@@ -186,6 +188,32 @@ def resolve_name(name: str, *, has_address: bool) -> tuple[str, str]:
         "gpt-*, chatgpt-*, o1..o9 or claude-*; any name together with api_base for an OpenAI-compatible server; or "
         "replay:FILE for recorded replies"
     )
+
+
+def public_address(model: str) -> str:
+    """The address of the model's provider itself. Raises UnknownModelError, SettingsError."""
+    provider, _ = resolve_name(model, has_address=False)
+    return _provider(provider).address.default
+
+
+def own_address(settings: Settings, environment: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    """The address that the settings, or else the variables, put in place of the provider's; None where neither does.
+
+    Without a user, a password and a query, which may be credentials.
+    """
+    if settings.model.startswith(_REPLAY):
+        return None
+    try:
+        provider, _ = resolve_name(settings.model, has_address=settings.api_base is not None)
+        address = _provider(provider).address
+    except (UnknownModelError, SettingsError):  # a provider of another machine
+        base, default = settings.api_base, None
+    else:
+        base, default = settings.api_base or environment.get(address.base_variable), address.default
+    if not base or base.rstrip("/") == default:
+        return None
+    parts = urlsplit(base)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
 def _check_params(settings: Settings) -> None:

@@ -32,9 +32,14 @@ class CallFailure(Value):
     usage: Usage | None = None
 
     @property
+    def is_final(self) -> bool:
+        """Whether the provider says that no later call will succeed either, whatever the status."""
+        return self.code in _FINAL_CODES
+
+    @property
     def is_transient(self) -> bool:
-        """Whether the same call may succeed later."""
-        return self.code not in _FINAL_CODES and (self.status is None or self.status in _TRANSIENT)
+        """Whether the same call may succeed in a moment."""
+        return not self.is_final and (self.status is None or self.status in _TRANSIENT)
 
 
 class RetryPolicy(Value):

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from flyteplugins_codegen.errors import IndexUnavailableError, SettingsError
+from flyteplugins_codegen.errors import IndexUnavailableError, MissingProgramError, SettingsError
 from flyteplugins_codegen.store import cache_dir
 
 TIMEOUT_S = 900.0
@@ -88,7 +88,7 @@ def run_uv(arguments: Sequence[str], requirements: str) -> subprocess.CompletedP
 
 
 def uv_binary() -> str:
-    """The path of `uv`, from its wheel or else from PATH. Raises IndexUnavailableError when there is none."""
+    """The path of `uv`, from its wheel or else from PATH. Raises MissingProgramError when there is none."""
     try:
         from uv import find_uv_bin
 
@@ -96,7 +96,7 @@ def uv_binary() -> str:
     except (ImportError, FileNotFoundError) as error:
         path = shutil.which("uv")
         if path is None:
-            raise IndexUnavailableError("uv is not installed: run `pip install uv`") from error
+            raise MissingProgramError("uv is not installed: run `pip install uv`") from error
         return path
 
 
@@ -134,13 +134,13 @@ def python_version(wanted: str | None = None) -> str:
 def find_python(version: str) -> str:
     """The absolute path of an interpreter of this version: the base interpreter of our own environment, or one on PATH.
 
-    Raises IndexUnavailableError when this machine has none, or none that runs.
+    Raises MissingProgramError when this machine has none, or none that runs.
     """
     if _is_ours(version):
         return running_python()
     path = shutil.which("python" + ".".join(version.split(".")[:2]))
     if path is None or not _runs(path):
-        raise IndexUnavailableError(
+        raise MissingProgramError(
             f"this machine has no Python {version}, only {sys.version.split()[0]}: "
             "install it, or leave `python_version` of the image out"
         )

@@ -8,7 +8,8 @@ folders), runs `python solution.py --name value ...`, passes stdout and stderr t
 by the rules of co-pilot. With `--validate strict` or `warn`, the `validator.py` beside it checks files against the
 schemas in `schemas.json`: inputs before the script starts, outputs after it has ended. On a failure it writes
 `/var/outputs/_ERROR`, which a cluster shows as the task's error, and ends with the script's status, or with
-`INPUT_ERROR`, `OUTPUT_ERROR` or `DATA_ERROR`.
+`INPUT_ERROR`, `OUTPUT_ERROR` or `DATA_ERROR`; in a solution's pod with the status that `FLYTE_CODEGEN_FAILURE_STATUS`
+names (`FAILURE_STATUS` says why).
 
 The rules (flytecopilot `data/upload.go`, flyteidl `MakeLiteralForSimpleType`), including the surprising ones:
 
@@ -45,6 +46,14 @@ from typing import IO, Any, Final, NamedTuple
 
 INPUTS_VARIABLE: Final = "FLYTE_CODEGEN_INPUTS"
 OUTPUTS_VARIABLE: Final = "FLYTE_CODEGEN_OUTPUTS"
+FAILURE_VARIABLE: Final = "FLYTE_CODEGEN_FAILURE_STATUS"
+FAILURE_STATUS: Final = 247
+"""Exit status of a failure that no retry helps, where a cluster reads it.
+
+Flyte's `DemystifyFailure` takes a pod that ended with a status it does not know for one that was interrupted, and tries
+it three more times, whatever the task's retries. 137 and 247 are the two that it counts as the task's own failure. With
+status 0, co-pilot's report of `_ERROR` is lost: it is written to `errors.pb` and looked for in `error.pb` (1.16.8).
+"""
 MAX_TEXT_BYTES: Final = 1024
 INPUT_ERROR: Final = 120
 """Exit status if an input is missing or not of its type; the script was not started."""
@@ -526,9 +535,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     broken = data_flaws(declaration, declaration.inputs, inputs)
     if broken:
         return _fail(outputs, f"{broken}\nThe script was not started.", DATA_ERROR)
-    status, stderr_tail = _run([sys.executable, declaration.solution, *values])
-    if status:
-        return _fail(outputs, _ending(status), status if status > 0 else 128 - status, stderr_tail)
+    ended = _run([sys.executable, declaration.solution, *values])
+    if ended.status:
+        status = ended.status if ended.status > 0 else 128 - ended.status
+        if ended.is_interrupted:
+            # The pod is taken away: whatever the script said, another one may do.
+            sys.stderr.write("launcher: the pod was told to end before the script had ended\n")
+            return status
+        return _fail(outputs, _ending(ended.status), status, ended.stderr_tail)
     if os.path.lexists(outputs / _ERROR_FILE):
         return _fail(outputs, f"the script left {_own_error(outputs / _ERROR_FILE)}", OUTPUT_ERROR)
     flaws = "\n".join(output_flaws(declaration.outputs, outputs))
@@ -551,27 +565,42 @@ def data_flaws(declaration: Declaration, names: Mapping[str, str], folder: Path)
     return "\n".join(flaws)
 
 
-def _run(command: list[str]) -> tuple[int, str]:
-    """The status of the command (negative for a signal) and the end of its stderr, which is passed through."""
+class _Ended(NamedTuple):
+    """How the script ended: its status, negative for a signal. `is_interrupted` says that we were told to end it."""
+
+    status: int
+    stderr_tail: str
+    is_interrupted: bool
+
+
+def _run(command: list[str]) -> _Ended:
+    """Run the command; its stderr is passed through."""
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_script_environment())
     tail = bytearray()
+    interrupted = threading.Event()
     # A descendant that outlives the script may keep the pipe open, so the daemon thread is not awaited for long.
     reader = threading.Thread(target=_pass_through, args=(process.stderr, tail), daemon=True)
     reader.start()
+
+    def interrupt(*_: object) -> None:
+        interrupted.set()
+        process.terminate()
+
     # In a pod this is process 1, which ignores SIGTERM unless it has a handler.
-    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    signal.signal(signal.SIGTERM, interrupt)
     status = process.wait()
     reader.join(_DRAIN_S)
-    return status, bytes(tail).decode(errors="replace").strip()
+    return _Ended(status, bytes(tail).decode(errors="replace").strip(), interrupted.is_set())
 
 
 def _script_environment() -> dict[str, str]:
     """The script's environment. Its interpreter imports the `sitecustomize.py` beside this file, if there is one."""
     here = Path(__file__).parent
+    given = {name: value for name, value in os.environ.items() if name != FAILURE_VARIABLE}
     if not (here / "sitecustomize.py").exists():
-        return dict(os.environ)
-    folders = filter(None, (str(here), os.environ.get("PYTHONPATH")))
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+        return given
+    folders = filter(None, (str(here), given.get("PYTHONPATH")))
+    return {**given, "PYTHONPATH": os.pathsep.join(folders)}
 
 
 def _pass_through(source: IO[bytes], tail: bytearray) -> None:
@@ -600,7 +629,10 @@ def _own_error(path: Path) -> str:
 
 
 def _fail(outputs: Path, message: str, status: int, stderr_tail: str = "") -> int:
-    """Report a failure on stderr and in `_ERROR`, and return the status. `stderr_tail` is on stderr already."""
+    """Report a failure on stderr and in `_ERROR`. `stderr_tail` is on stderr already.
+
+    Returns the status, or the one that the environment names for failures that no retry helps.
+    """
     sys.stderr.write(f"launcher: {message}\n")
     with contextlib.suppress(OSError):
         (outputs / _ERROR_FILE).unlink()  # writing to a pipe of this name would block for ever
@@ -608,7 +640,8 @@ def _fail(outputs: Path, message: str, status: int, stderr_tail: str = "") -> in
         (outputs / _ERROR_FILE).write_text(f"{message}\n{stderr_tail}".rstrip(), encoding="utf-8")
     except OSError as error:
         sys.stderr.write(f"launcher: cannot write {outputs / _ERROR_FILE}: {error.strerror}\n")
-    return status
+        return status
+    return int(os.environ.get(FAILURE_VARIABLE) or status)
 
 
 if __name__ == "__main__":

@@ -168,7 +168,9 @@ def _read_output(path: Path, kind: str) -> Any:
 
 
 def _key(bundle: SolutionBundle, laid_out: Mapping[str, Path | bytes], options: ExecutionOptions) -> str:
-    contents = [[name, _content(value)] for name, value in laid_out.items()]
+    contents = [
+        [name, digest(value) if isinstance(value, bytes) else content_digest(value)] for name, value in laid_out.items()
+    ]
     interface = [list(bundle.inputs.items()), list(bundle.outputs.items())]
     # The launcher decides what is a valid output, the sandbox what the script can reach.
     context = [options.env_vars, options.sandbox, Path(launcher.__file__).read_text()]
@@ -177,14 +179,12 @@ def _key(bundle: SolutionBundle, laid_out: Mapping[str, Path | bytes], options: 
     return digest(bundle.code, bundle.lock.digest, interface, contents, context)
 
 
-def _content(value: Path | bytes) -> str:
-    """The digest of an input's content; for a folder, of its files' relative names and contents."""
-    if isinstance(value, bytes):
-        return digest(value)
-    files = sorted(entry for entry in value.rglob("*") if entry.is_file()) if value.is_dir() else [value]
+def content_digest(path: Path) -> str:
+    """The digest of a file's content, whatever its name; of a folder's, by its files' relative names and contents."""
+    files = sorted(entry for entry in path.rglob("*") if entry.is_file()) if path.is_dir() else [path]
     sha = hashlib.sha256()
     for file in files:
-        sha.update(f"{file.relative_to(value)}\0{file.stat().st_size}\0".encode())
+        sha.update(f"{file.relative_to(path)}\0{file.stat().st_size}\0".encode())
         with file.open("rb") as stream:
             while chunk := stream.read(_CHUNK_BYTES):
                 sha.update(chunk)

@@ -38,8 +38,8 @@ def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
     Their messages say who, what and the remedy. The traceback goes to flytekit's log at DEBUG, which
     `FLYTE_SDK_LOGGING_LEVEL=10` shows. Errors that are not ours, which are defects, pass unchanged.
 
-    A cluster retries a task only after FlyteRecoverableException: in a pod, transient errors are raised as one, and
-    flytekit's own of the object store are one. Every other error ends the task at its first try.
+    A cluster retries a task only after FlyteRecoverableException: in a pod, transient errors are raised as one, and so
+    are flytekit's when the object store failed. Every other error ends the task at its first try.
     """
 
     @functools.wraps(function)
@@ -54,10 +54,11 @@ def readable_errors(function: Callable[P, T]) -> Callable[P, T]:
                 raise FlyteRecoverableException(f"{type(error).__name__}: {error}") from None
             raise error.with_traceback(None) from None
         except (FlyteDownloadDataException, FlyteUploadDataException) as error:
-            # The object store failed, which flytekit has retried; or it refused, which is a PermissionError (HTTP 403).
-            if isinstance(error.__context__, PermissionError) and not runs_locally():
+            if runs_locally():
+                raise
+            if isinstance(error.__context__, PermissionError):  # the store's HTTP 403
                 raise RequestError(f"{error}\nGrant this access to the service account of the execution.") from None
-            raise
+            raise FlyteRecoverableException(str(error)) from error
 
     return call
 

@@ -145,6 +145,9 @@ _TEMPLATE = '''\
 
     pyflyte run task.py {variable}{options}
     pyflyte register task.py
+
+On a cluster it runs each time, for Flyte's cache knows a file by its address, whatever it holds. To reuse outputs for
+the same content, call `cached_by_content({variable})` of flyteplugins_codegen in a workflow of yours.
 """
 
 from pathlib import Path

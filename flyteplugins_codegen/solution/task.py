@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from flytekit import Resources as FlyteResources
 from flytekit import Secret
@@ -23,11 +23,12 @@ from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
 from typing_extensions import Self
 
+from flyteplugins_codegen.errors import SettingsError
 from flyteplugins_codegen.models.data import TableSchema
 from flyteplugins_codegen.models.job import SolutionBundle, TypeName, input_types, output_types
 from flyteplugins_codegen.models.settings import SOLUTION_LABEL, CacheMode, PodSettings, Resources, SecretReference
 from flyteplugins_codegen.packages.resolve import read_lock
-from flyteplugins_codegen.portable.launcher import SCHEMAS_FILE, command_line
+from flyteplugins_codegen.portable.launcher import FAILURE_STATUS, FAILURE_VARIABLE, SCHEMAS_FILE, command_line
 from flyteplugins_codegen.sandbox.contract import INPUTS, OUTPUTS
 from flyteplugins_codegen.solution.execute import ExecutionOptions, execute_remembered
 from flyteplugins_codegen.solution.flytekit import readable_errors, render_container
@@ -70,10 +71,13 @@ class SandboxTask(ContainerTask):
 
     On a cluster it is a raw-container pod in the solution's own image (`render_pod_spec`). In local execution the same
     command runs in the sandbox.
-    `defaults` are values by input name; a file's is a path or a FlyteFile. `cache="auto"` reuses the outputs of the
-    same solution on the same content; `"override"` and `"disable"` run it each time, and `"disable"` caches nothing.
+    `defaults` are values by input name; a file's is a path or a FlyteFile.
 
-    Calling it raises what `execute_solution` raises.
+    `cache` is for runs on this machine: `"auto"` reuses the outputs of the same solution on the same content;
+    `"override"` and `"disable"` run it each time, and `"disable"` caches nothing. A cluster runs it each time, because
+    Flyte's cache identifies a file by its address, whatever it holds; `cached_by_content(task)` reuses outputs there.
+
+    Raises SettingsError for another `cache`. Calling it raises what `execute_solution` raises.
     """
 
     def __init__(
@@ -85,9 +89,15 @@ class SandboxTask(ContainerTask):
         secrets: Sequence[SecretReference] = (),
         cache: CacheMode = "auto",
     ) -> None:
+        if cache not in get_args(CacheMode):
+            raise SettingsError(
+                f"cache={cache!r}: write 'auto', 'override' or 'disable', which are for runs on this machine; "
+                "to reuse outputs on a cluster, call cached_by_content(task) in a workflow of yours"
+            )
         self.bundle = bundle
         self.options = options or ExecutionOptions()
-        self.cache = cache
+        self.secrets = tuple(secrets)
+        self.cache: CacheMode = cache
         self.defaults = {name: _native(bundle.inputs[name], value) for name, value in (defaults or {}).items()}
         # `pyflyte run task.py NAME --help` shows it.
         self.__doc__ = f"The solution {bundle.name!r}. Its outputs: {_listed(bundle.outputs)}."
@@ -104,8 +114,8 @@ class SandboxTask(ContainerTask):
             requests=resources,
             limits=resources,
             secret_requests=[_flyte_secret(secret) for secret in secrets],
-            environment=dict(self.options.env_vars),
-            metadata=_metadata(bundle, self.options, cache),
+            environment={**self.options.env_vars, FAILURE_VARIABLE: str(FAILURE_STATUS)},
+            metadata=_metadata(self.options),
         )
 
     def get_container(self, _: SerializationSettings) -> None:
@@ -123,6 +133,15 @@ class SandboxTask(ContainerTask):
     def get_config(self, _: SerializationSettings) -> dict[str, str]:
         """The name of our container in the pod; the others are co-pilot's."""
         return {"primary_container_name": CONTAINER_NAME}
+
+    @property
+    def digest(self) -> str:
+        """The digest of everything besides its inputs that its outputs depend on."""
+        bundle, options = self.bundle, self.options
+        return digest(
+            *(bundle.code, bundle.lock.digest, bundle.inputs, bundle.outputs, options.env_vars),
+            *((options.validation, schemas_text(bundle.schemas)) if bundle.schemas else ()),
+        )
 
     @classmethod
     def from_folder(
@@ -200,17 +219,10 @@ def _listed(declared: Mapping[str, TypeName]) -> str:
     return ", ".join(f"{name} ({kind})" for name, kind in declared.items()) or "none"
 
 
-def _metadata(bundle: SolutionBundle, options: ExecutionOptions, cache: CacheMode) -> TaskMetadata:
-    """Only `auto` is cached on a cluster: there a cached task can be run again only by an option of the launch."""
+def _metadata(options: ExecutionOptions) -> TaskMetadata:
+    """Never cached: two contents of one address would be one."""
     timeout = None if options.timeout_s is None else dt.timedelta(seconds=options.timeout_s)
-    metadata = TaskMetadata(retries=options.retries, timeout=timeout)
-    if cache == "auto":
-        metadata.cache = True
-        metadata.cache_version = digest(
-            *(bundle.code, bundle.lock.digest, bundle.inputs, bundle.outputs, options.env_vars),
-            *((options.validation, schemas_text(bundle.schemas)) if bundle.schemas else ()),
-        )[:32]
-    return metadata
+    return TaskMetadata(retries=options.retries, timeout=timeout)
 
 
 def _flyte_resources(resources: Resources) -> FlyteResources:

@@ -17,7 +17,14 @@ from flytekit.types.file import FlyteFile
 from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
-from flyteplugins_codegen.errors import DataError, NotApprovedError, NotSuccessfulError, RequestError, SampleError
+from flyteplugins_codegen.errors import (
+    DataError,
+    NotApprovedError,
+    NotSuccessfulError,
+    RequestError,
+    SampleError,
+    SettingsError,
+)
 from flyteplugins_codegen.flyte import refresh as refresh_tasks
 from flyteplugins_codegen.flyte.refresh import ComparedRenewal, refresh, settle
 from flyteplugins_codegen.flyte.refresh_state import NOW, RefreshOrder, RefreshState
@@ -369,8 +376,16 @@ def test_what_cannot_be_refreshed_is_reported_in_one_message(
     names = options.pop("data", {"sales": "fresh.csv"})
     data = {name: str(saved.folder / file) for name, file in names.items()}
     with pytest.raises(error, match=message):
-        refresh(**{"solution": str(saved.solution), "data": data, **options})
+        refresh(**{"solution": str(saved.solution), "data": data, "api_base": "public", **options})
     assert saved.code() == CODE
+
+
+def test_a_folder_made_at_a_server_of_ones_own_asks_no_other_unless_told(saved: Saved) -> None:
+    made_at = CodeGenEvalResult.load(saved.solution).settings.api_base
+    data = {"sales": FlyteFile(str(table(saved.folder / "fresh.csv", USUAL)))}
+    with pytest.raises(SettingsError, match=rf"made with the model at {made_at}.*--api_base {made_at}"):
+        refresh(solution=str(saved.solution), data=data)
+    assert refresh(solution=str(saved.solution), data=data, api_base="public").decision == "kept"
 
 
 def test_a_sample_that_is_gone_is_noted_and_stops_nothing(

@@ -18,7 +18,7 @@ from flytekit.types.file import FlyteFile
 from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, LaunchPlanSettings, RegisteredSolution, find_solutions, load_solution
-from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.errors import RequestError, SettingsError
 from flyteplugins_codegen.flyte.refresh import refresh
 from flyteplugins_codegen.flyte.refresh_state import NOW, at_time, load_result, order_of, time_of
 
@@ -101,10 +101,58 @@ def test_a_launch_plan_that_is_not_there_is_reported_before_anything_is_register
 
 
 def test_whoever_registered_a_solution_has_no_say_in_where_a_key_goes(registered: RegisteredSolution) -> None:
-    assert load_solution(registered).settings.api_base is not None
-    settings = load_result(order_of(registered.id, "", "")).settings
-    assert (settings.api_base, settings.api_key, settings.record) == (None, None, None)
-    assert load_result(order_of("row-counter", "", "", changes={"api_base": "http://mine"})).settings.api_base
+    """The address that it was made at is named, not followed, and no other is asked in its place."""
+    made_at = load_solution(registered).settings.api_base
+    assert made_at is not None
+    with pytest.raises(SettingsError, match=rf"made with the model at {made_at}.*Nothing was sent.*--api_base public"):
+        load_result(order_of(registered.id, "", ""))
+    settings = load_result(order_of(registered.id, "", "", changes={"api_base": "http://mine"})).settings
+    assert (settings.api_base, settings.api_key, settings.record) == ("http://mine", None, None)
+
+
+def test_a_refresh_without_an_address_fails_before_its_data_are_read(
+    registered: RegisteredSolution, tmp_path: Path
+) -> None:
+    data = tmp_path / "fresh.csv"
+    data.write_bytes(b"\0 no table")
+    with pytest.raises(SettingsError, match="--api_base"):
+        refresh(solution=registered.id, data={"table": FlyteFile(str(data))})
+
+
+@pytest.mark.parametrize(
+    ("model", "address"),
+    [
+        ("", "https://api.openai.com/v1"),
+        ("anthropic/claude-x", "https://api.anthropic.com"),
+        ("replay:some.jsonl", None),
+    ],
+)
+def test_the_providers_own_address_is_asked_when_that_is_said(
+    registered: RegisteredSolution, monkeypatch: pytest.MonkeyPatch, model: str, address: str | None
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere")
+    changes = {"api_base": "public", **({"model": model} if model else {})}
+    assert load_result(order_of(registered.id, "", "", changes=changes)).settings.api_base == address
+
+
+def test_a_solution_that_was_made_at_the_providers_address_needs_no_flag(
+    registered: RegisteredSolution, admin: FlyteAdmin
+) -> None:
+    loaded = load_solution(registered)
+    settings = loaded.settings.model_copy(update={"api_base": "https://api.openai.com/v1/"})
+    again = loaded.model_copy(update={"settings": settings}).register(version="public")
+    assert load_result(order_of(again.id, "", "")).settings.api_base is None
+
+
+def test_the_record_holds_the_address_whatever_named_it_and_no_credentials(
+    registered: RegisteredSolution, admin: FlyteAdmin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "https://user:hush1@models.example/v1?key=hush2")
+    loaded = load_solution(registered)
+    plain = loaded.model_copy(update={"settings": loaded.settings.model_copy(update={"api_base": None})})
+    again = plain.register(version="by-a-variable")
+    assert load_solution(again).settings.api_base == "https://models.example/v1"
+    assert all(b"hush" not in registered.SerializeToString() for registered in admin.tasks)
 
 
 @pytest.mark.parametrize("name", ["row-counter", "row-counter@{version}", "{id}"])

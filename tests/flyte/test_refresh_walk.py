@@ -57,6 +57,7 @@ def test_a_cluster_renews_a_solution_in_a_store_and_then_finds_nothing_changed(t
             "solution": f"file://{folder}",
             "data": {"table": FlyteFile(str(fresh))},
             "approval": "never",
+            "api_base": server.url,
         }
         outcome = refreshed(walk, **given)
         assert (outcome.decision, outcome.model_calls) == ("replaced", 2)

@@ -29,6 +29,7 @@ PUBLIC_NAMES = [
     "Sample",
     "SandboxTask",
     "SecretReference",
+    "cached_by_content",
     "content_str",
     "create_virtual_env",
     "eval_function_completions",

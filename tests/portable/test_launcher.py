@@ -270,11 +270,11 @@ class Pod:
         self.outputs.mkdir()
         self.script.write_text(script)
 
-    def launch(self, inputs: dict[str, str], outputs: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def launch(self, inputs: dict[str, str], outputs: dict[str, str], **more: str) -> subprocess.CompletedProcess[str]:
         command = launcher.command_line(
             inputs, outputs, python=sys.executable, launcher=launcher.__file__, solution=str(self.script)
         )
-        environment = {"FLYTE_CODEGEN_INPUTS": str(self.inputs), "FLYTE_CODEGEN_OUTPUTS": str(self.outputs)}
+        environment = {"FLYTE_CODEGEN_INPUTS": str(self.inputs), "FLYTE_CODEGEN_OUTPUTS": str(self.outputs), **more}
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
     @property
@@ -340,6 +340,31 @@ def test_the_status_and_stderr_of_the_script_reach_the_cluster(tmp_path: Path) -
     assert "no rows in June" in finished.stderr
     assert "exit status 7" in pod.error
     assert pod.error.endswith("no rows in June")
+
+
+def test_in_a_pod_every_failure_has_the_status_that_a_cluster_does_not_retry(tmp_path: Path) -> None:
+    told = {launcher.FAILURE_VARIABLE: str(launcher.FAILURE_STATUS)}
+    pod = Pod(tmp_path, f"import os, sys; sys.exit('{launcher.FAILURE_VARIABLE}' in os.environ or 7)")
+    finished = pod.launch({}, {}, **told)
+    assert finished.returncode == launcher.FAILURE_STATUS
+    assert "exit status 7" in pod.error
+    assert pod.launch({"n": "int"}, {}, **told).returncode == launcher.FAILURE_STATUS
+    (pod.outputs / "_ERROR").unlink()
+    pod.script.write_text("pass")
+    assert pod.launch({}, {"n": "int"}, **told).returncode == launcher.FAILURE_STATUS
+
+
+def test_a_pod_that_is_taken_away_does_not_end_as_a_failure_of_the_script(tmp_path: Path) -> None:
+    """Flyte then starts another one."""
+    pod = Pod(tmp_path, "import time; print('up', flush=True); time.sleep(60)")
+    command = launcher.command_line({}, {}, python=sys.executable, launcher=launcher.__file__, solution=str(pod.script))
+    environment = {"FLYTE_CODEGEN_OUTPUTS": str(pod.outputs), launcher.FAILURE_VARIABLE: str(launcher.FAILURE_STATUS)}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"up\n"
+        process.terminate()
+        assert process.wait(timeout=10) == 128 + signal.SIGTERM
+    assert not (pod.outputs / "_ERROR").exists()
 
 
 def test_a_killed_script_is_distinguished_from_one_that_exits(tmp_path: Path) -> None:

@@ -233,7 +233,7 @@ def test_what_a_cluster_does_not_read_fails_with_the_same_words(
 
 def test_a_script_that_fails_is_told_by_its_own_words(run: Run, image: str, tmp_path: Path) -> None:
     plan = planned(tmp_path, outputs={"out": encoded("1")}, says="no such column: rain", status=7)
-    with pytest.raises(FAILURES, match=r"(?s)exit status 7.*no such column: rain"):
+    with pytest.raises(FAILURES, match=r"(?s)(?=.*exit status 7).*no such column: rain"):
         run(task_of(image, {"out": "int"}), {"plan": plan})
 
 
@@ -241,3 +241,25 @@ def test_an_error_file_of_the_scripts_own_fails_the_task(run: Run, image: str, t
     plan = planned(tmp_path, outputs={"out": encoded("1"), "_ERROR": encoded("the rows are gone")})
     with pytest.raises(FAILURES, match="the rows are gone"):
         run(task_of(image, {"out": "int"}), {"plan": plan})
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        {"status": 7},
+        {"outputs": {"out": encoded("3.0")}},
+        {"outputs": {"out": encoded("1"), "_ERROR": encoded("gone")}},
+    ],
+    ids=["the script fails", "an output is wrong", "an error file"],
+)
+def test_a_failure_that_no_other_pod_helps_takes_one(image: str, tmp_path: Path, plan: dict[str, Any]) -> None:
+    with pytest.raises(copilot.TaskFailedError, match="launcher: ") as caught:
+        run_in_a_pod(task_of(image, {"out": "int"}), {"plan": planned(tmp_path, **plan)}, tmp_path / "pod")
+    assert caught.value.pods == 1
+
+
+def test_a_pod_that_could_not_start_its_launcher_is_tried_elsewhere(container_image: str, tmp_path: Path) -> None:
+    made = task_of(container_image, {"out": "int"})
+    with pytest.raises(copilot.TaskFailedError) as caught:
+        run_in_a_pod(made, {"plan": planned(tmp_path)}, tmp_path / "pod")
+    assert caught.value.pods == 4

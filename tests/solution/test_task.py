@@ -14,7 +14,7 @@ from flytekit.tools.translator import get_serializable
 from flytekit.types.directory import FlyteDirectory
 from flytekit.types.file import FlyteFile
 
-from flyteplugins_codegen.errors import SolutionFailedError
+from flyteplugins_codegen.errors import SettingsError, SolutionFailedError
 from flyteplugins_codegen.models.job import SolutionBundle
 from flyteplugins_codegen.packages.resolve import resolve
 from flyteplugins_codegen.solution.task import SandboxTask
@@ -105,15 +105,14 @@ def test_a_script_that_fails_raises_its_own_words_and_nothing_of_ours(tmp_path: 
     assert caught.value.__cause__ is None
 
 
-def test_the_clusters_cache_is_keyed_by_code_and_is_off_unless_auto() -> None:
-    other = SandboxTask(bundle_of(job.code(2), {"table": "file"}, job.OUTPUTS))
-    versions = [serialized(made).metadata.discovery_version for made in (counter(), counter(), other)]
-    assert versions[0] == versions[1] != versions[2]
-    assert [serialized(counter(cache=mode)).metadata.discoverable for mode in ("auto", "override", "disable")] == [
-        True,
-        False,
-        False,
-    ]
+@pytest.mark.parametrize("mode", ["auto", "override", "disable"])
+def test_no_solution_is_cached_by_the_address_of_its_input(mode: Any) -> None:
+    assert not serialized(counter(cache=mode)).metadata.discoverable
+
+
+def test_a_cache_that_a_cluster_cannot_keep_by_content_names_the_one_that_can() -> None:
+    with pytest.raises(SettingsError, match=r"cache=True: .*cached_by_content\(task\)"):
+        counter(cache=True)
 
 
 def serialized(made: SandboxTask) -> Any:

@@ -256,8 +256,9 @@ def read_tasks(archive: Path) -> list[TaskTemplate]:
 
 
 def registered_variables(archive: Path) -> dict[str, str]:
-    """The variables that the templates of a package have, each the same ones."""
-    variables, *others = [own_variables(template) for template in read_tasks(archive)]
+    """The variables that the templates of a package have, each the same ones; a solution's container has its own."""
+    ours = (template for template in read_tasks(archive) if template.type != "raw-container")
+    variables, *others = map(own_variables, ours)
     assert all(other == variables for other in others)
     return variables
 

@@ -36,8 +36,7 @@ class LaunchPlanSettings:
     `name` defaults to the task's name; a new version of an active plan takes over its schedule. `schedule` and
     `notifications` are flytekit's. `inputs` are defaults by name; a file is an address in the object store, or a path
     on this machine, which is uploaded. The samples are not used as defaults, because a schedule is for other data.
-    `is_active` starts the schedule at once. `overwrite_cache` defaults to true with a schedule, because Flyte's cache
-    identifies a file by its address, whatever its content.
+    `is_active` starts the schedule at once. `overwrite_cache` is flytekit's; a registered solution is not cached.
     """
 
     name: str | None = None
@@ -80,9 +79,6 @@ def build_launch_plan(
     """
     workflow = _workflow_of(task)
     name = settings.name or task.name
-    overwrite_cache = settings.overwrite_cache
-    if overwrite_cache is None and settings.schedule is not None:
-        overwrite_cache = True
     with remote.remote_context():
         inputs = {key: _default(value, task, key, remote, serialization) for key, value in settings.inputs.items()}
         with _released_name(name):
@@ -92,7 +88,7 @@ def build_launch_plan(
                 default_inputs=inputs,
                 schedule=settings.schedule,
                 notifications=list(settings.notifications),
-                overwrite_cache=overwrite_cache,
+                overwrite_cache=settings.overwrite_cache,
             )
     entities: OrderedDict[Any, Any] = OrderedDict()
     specified = get_serializable(entities, serialization, plan)

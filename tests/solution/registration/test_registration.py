@@ -260,7 +260,8 @@ def test_a_schedule_is_registered_with_its_notifications_and_put_to_work(
     assert plan.spec.entity_metadata.schedule.cron_schedule.schedule == "0 2 * * *"
     assert plan.spec.entity_metadata.notifications[0].email.recipients_email == ["team@example.org"]
     assert plan.spec.default_inputs.parameters["table"].default.scalar.blob.uri == ELSEWHERE
-    assert plan.spec.overwrite_cache
+    assert not plan.spec.overwrite_cache
+    assert not template(admin).metadata.discoverable
     assert [workflow.id.version for workflow in admin.workflows] == [registered.version]
     execution = remote.execute(remote.fetch_launch_plan(name="nightly-count"), {})
     assert admin.inputs(execution.id.name)["table"].scalar.blob.uri == ELSEWHERE
