@@ -19,7 +19,6 @@ from flyteplugins_codegen.packages.uv import index_settings
 
 _log = logging.getLogger(__name__)
 _TIMEOUT_S: Final = 5.0
-_PUBLIC: Final = "https://pypi.org/simple"
 _PROBED: Final = "pytest"
 """What every test run installs."""
 _NO_HEAD: Final = 405
@@ -30,8 +29,8 @@ _NAME: Final = re.compile(r"\A[A-Za-z0-9._-]+=(?=\w+:)")
 def check_index(packages: Iterable[str] = ()) -> None:
     """Check that the index answers, or else that uv can resolve these packages and the test runner's without it.
 
-    One request to the index of `index_settings` is enough where it is answered. Otherwise uv decides: it has its own
-    cache, credentials and configuration files, and our locks are cached too.
+    One request to the index that `index_settings` names is enough where it is answered. Otherwise uv decides: it has a
+    default, a cache, credentials and configuration files of its own, and our locks are cached too.
 
     Raises:
         IndexUnavailableError: the index, the disk or uv failed.
@@ -52,9 +51,9 @@ def _probe() -> str:
     if os.environ.get("UV_OFFLINE", "").lower() in {"1", "true", "yes", "on"}:
         return "UV_OFFLINE is set"
     settings = index_settings()
-    address = _NAME.sub("", settings.get("UV_DEFAULT_INDEX") or settings.get("UV_INDEX_URL") or _PUBLIC)
+    address = _NAME.sub("", settings.get("UV_DEFAULT_INDEX") or settings.get("UV_INDEX_URL") or "")
     if not address.startswith(("http://", "https://")):
-        return "it is a folder"
+        return "no address is set, or a folder"
     try:
         with urllib.request.urlopen(_request(address), timeout=_TIMEOUT_S):  # noqa: S310 - http or https, see above
             return ""
