@@ -29,8 +29,8 @@ _NAME: Final = re.compile(r"\A[A-Za-z0-9._-]+=(?=\w+:)")
 def check_index(packages: Iterable[str] = ()) -> None:
     """Check that the index answers, or else that uv can resolve these packages and the test runner's without it.
 
-    One request to the index that `index_settings` names is enough where it is answered. Otherwise uv decides: it has a
-    default, a cache, credentials and configuration files of its own, and our locks are cached too.
+    One request to the index of `index_settings` is enough where it is answered. Otherwise uv decides: it has its own
+    cache, credentials and configuration files, and our locks are cached too.
 
     Raises:
         IndexUnavailableError: the index, the disk or uv failed.
@@ -53,7 +53,7 @@ def _probe() -> str:
     settings = index_settings()
     address = _NAME.sub("", settings.get("UV_DEFAULT_INDEX") or settings.get("UV_INDEX_URL") or "")
     if not address.startswith(("http://", "https://")):
-        return "no address is set, or a folder"
+        return "it is a folder" if address else "only uv knows which one it is"
     try:
         with urllib.request.urlopen(_request(address), timeout=_TIMEOUT_S):  # noqa: S310 - http or https, see above
             return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,7 +18,7 @@ from flytekit.models.task import TaskSpec
 from flytekit.tools.translator import get_serializable
 from flytekit.types.file import FlyteFile
 from model_server import ModelServer
-from pod_forker import forker
+from pod_forker import forked_pods
 from propeller import NodeFailedError, StartPod, Walk
 
 from flyteplugins_codegen.errors import MissingKeyError, NotReadyError, RequestError, SandboxUnavailableError
@@ -38,12 +37,9 @@ WITHOUT_PROGRAMS = {"PATH": ""}
 
 
 @pytest.fixture(scope="module")
-def start_pod(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartPod]:
+def start_pod() -> Iterator[StartPod]:
     """Pods without a configuration of a control plane."""
-    home = tmp_path_factory.mktemp("home")
-    bare = {name: value for name, value in os.environ.items() if not name.startswith("FLYTE")}
-    variables = {**bare, "HOME": str(home), "UV_CACHE_DIR": str(home / "uv"), "UV_HTTP_RETRIES": "0"}
-    with forker(variables, home / "said") as start:
+    with forked_pods(UV_HTTP_RETRIES="0") as start:
         yield start
 
 

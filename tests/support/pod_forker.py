@@ -1,4 +1,4 @@
-"""Starts pods, and commands of `pyflyte`, as children of a process that has imported the code and done nothing else.
+"""Starts pods as children of a process that has imported the code and done nothing else.
 
 Most of what a task costs as a process is its imports. A child forked from here is as fresh as one started anew, but for
 these: it has its own variables, its own memory, and ends with its task.
@@ -30,21 +30,21 @@ _OF_THE_IMAGE = frozenset(
 
 
 @contextmanager
-def forked_pods(archive: Path) -> Iterator[StartPod]:
-    """A way to start pods of a package's tasks for the time of the block.
+def forked_pods(archive: Path | None = None, **more: str) -> Iterator[StartPod]:
+    """A way to start pods of a package's tasks for the time of the block; `more` are variables of the image.
 
     All have a cache of uv in common, as those of a cluster reach the same mirror.
     """
     with tempfile.TemporaryDirectory() as folder:
         kept = {name: value for name, value in os.environ.items() if name in _OF_THE_IMAGE}
         image = {**kept, "HOME": folder, "UV_CACHE_DIR": f"{folder}/uv", "FLYTE_INTERNAL_EXECUTION_ID": "walk"}
-        with forker({**image, **registered_variables(archive)}, Path(folder, "said")) as start:
+        registered = registered_variables(archive) if archive else {}
+        with _forker({**image, **registered, **more}, Path(folder, "said")) as start:
             yield start
 
 
 @contextmanager
-def forker(environment: Mapping[str, str], said: Path) -> Iterator[StartPod]:
-    """A way to start commands with this environment for the time of the block; `said` is a file for their output."""
+def _forker(environment: Mapping[str, str], said: Path) -> Iterator[StartPod]:
     with subprocess.Popen(
         [sys.executable, __file__], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
@@ -66,17 +66,12 @@ def main() -> None:
     import duckdb  # noqa: F401 - as below
     import openai  # noqa: F401 - as below
     from flytekit.bin import entrypoint
-    from flytekit.clis.sdk_in_container import pyflyte
     from flytekit.core.type_engine import TypeEngine
 
     import flyteplugins_codegen.flyte.workflow  # noqa: F401 - what the children have in memory
 
     TypeEngine.lazy_import_transformers()
-    programs = {
-        "pyflyte": pyflyte.main,
-        "pyflyte-execute": entrypoint.execute_task_cmd,
-        "pyflyte-map-execute": entrypoint.map_execute_task_cmd,
-    }
+    programs = {"pyflyte-execute": entrypoint.execute_task_cmd, "pyflyte-map-execute": entrypoint.map_execute_task_cmd}
     for line in sys.stdin:
         command, variables, said = json.loads(line)
         child = os.fork()
