@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 import row_count_job as job
 from flyte_admin import FlyteAdmin
-from pod_forker import forker
+from pod_forker import forked_pods
 from propeller import StartPod
 
 ROOT = Path(__file__).parents[2]
@@ -45,10 +44,8 @@ class Client:
 
 
 @pytest.fixture(scope="module")
-def start_command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartPod]:
-    home = tmp_path_factory.mktemp("home")
-    environment = {**os.environ, "HOME": str(home), "COLUMNS": "1000", "PYTHONWARNINGS": "ignore"}
-    with forker(environment, home / "said") as start:
+def start_command() -> Iterator[StartPod]:
+    with forked_pods(COLUMNS="1000", PYTHONWARNINGS="ignore") as start:
         yield start
 
 
