@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import row_count_job as job
-from click.testing import CliRunner, Result
 from flyte_admin import FlyteAdmin
-from flytekit.clis.sdk_in_container.pyflyte import main
+from pod_forker import forked_pods
+from propeller import StartPod
 
 ROOT = Path(__file__).parents[2]
 RUNNER = ("--image", "registry.example/team/runner:1")
@@ -20,33 +20,39 @@ RUNNER = ("--image", "registry.example/team/runner:1")
 class Client:
     """A machine with `pyflyte`, and the control plane that its configuration names."""
 
-    def __init__(self, admin: FlyteAdmin, folder: Path) -> None:
+    def __init__(self, admin: FlyteAdmin, folder: Path, start: StartPod) -> None:
         self.admin = admin
         self.folder = folder
         self._config = admin.write_config(folder)
+        self._start = start
 
-    def run_remote(self, script: str, entity: str, **options: Any) -> Result:
-        typed = [
-            f"--{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in options.items()
-        ]
+    def run_remote(self, script: str, entity: str, **options: Any) -> tuple[int, str]:
+        """The status and what was printed."""
+        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in options.items()}
+        typed = [f"--{name}={text}" for name, text in texts.items()]
         module = str(ROOT / "workflows" / f"{script}.py")
-        command = ["--config", str(self._config), "run", "--remote", *RUNNER, module, entity, *typed]
-        return CliRunner(env={"COLUMNS": "1000"}).invoke(main, command)
+        command = ("pyflyte", "--config", str(self._config), "run", "--remote", *RUNNER)
+        return self._start([*command, module, entity, *typed], {})
 
     def refusal(self, script: str, entity: str, **options: Any) -> list[str]:
         """The lines that are printed where a command is refused."""
-        done = self.run_remote(script, entity, **options)
-        assert done.exit_code, done.output
+        status, said = self.run_remote(script, entity, **options)
+        assert status, said
         assert [*self.admin.tasks, *self.admin.workflows, *self.admin.executions] == []
-        return [line for line in done.output.splitlines() if line.strip()][1:]
+        said = said.partition("Running Execution on Remote.")[2]
+        return [line.rstrip() for line in said.splitlines() if line.strip()]
+
+
+@pytest.fixture(scope="module")
+def start_command() -> Iterator[StartPod]:
+    with forked_pods(COLUMNS="1000", PYTHONWARNINGS="ignore") as start:
+        yield start
 
 
 @pytest.fixture
-def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    monkeypatch.chdir(ROOT)
+def client(tmp_path: Path, start_command: StartPod) -> Iterator[Client]:
     with FlyteAdmin() as admin:
-        monkeypatch.setenv("FLYTECTL_CONFIG", "")  # pyflyte leaves the path of its configuration there
-        yield Client(admin, tmp_path)
+        yield Client(admin, tmp_path, start_command)
 
 
 def request_in(folder: Path) -> dict[str, Any]:
@@ -88,10 +94,11 @@ def test_several_options_that_are_not_possible_are_told_together(client: Client)
 
 
 def test_a_sample_that_is_not_there_is_told_by_its_option(client: Client) -> None:
-    done = client.run_remote("generate", "generate", **request_in(client.folder) | {"samples": {"table": "gone.csv"}})
-    assert done.exit_code
-    assert "Invalid value for '--samples'" in done.output
-    assert "gone.csv because it's not a file" in done.output
+    request = request_in(client.folder) | {"samples": {"table": "gone.csv"}}
+    status, said = client.run_remote("generate", "generate", **request)
+    assert status
+    assert "Invalid value for '--samples'" in said
+    assert "gone.csv because it's not a file" in said
     assert not client.admin.tasks
 
 
@@ -124,10 +131,10 @@ def test_other_workflows_refuse_what_is_not_possible(
 
 def test_what_only_the_cluster_knows_is_launched(client: Client) -> None:
     """A key, a recording and a provider of the image's cannot be seen from here."""
-    done = client.run_remote(
-        "generate", "generate", **request_in(client.folder) | {"model": "replay:/recordings/of/image.jsonl"}
-    )
-    assert done.exit_code == 0, done.output
+    request = request_in(client.folder)
+    status, said = client.run_remote("generate", "generate", **request | {"model": "replay:/recordings/of/image.jsonl"})
+    assert status == 0, said
     assert len(client.admin.executions) == 1
-    assert client.run_remote("generate", "generate", **request_in(client.folder) | {"model": "own/any"}).exit_code == 0
+    status, said = client.run_remote("generate", "generate", **request | {"model": "own/any"})
+    assert status == 0, said
     assert len(client.admin.executions) == 2

@@ -17,6 +17,8 @@ ROOT = Path(__file__).parents[2]
 MODEL_TASKS = {
     *("infer_schemas", "write_solution", "write_tests", "write_another", "repair", "draft_anew", "strengthen_tests"),
     *("work_as_agent", "implement_task", "sample_chunk"),
+    # First tasks of a run, which check that the key is there:
+    *("configure_and_take_stages", "take_stages", "plan_sampling"),
 }
 
 

@@ -97,3 +97,12 @@ def test_without_an_index_a_lock_that_was_made_before_is_enough(monkeypatch: pyt
     resolve.resolve(["six==1.17.0", *resolve.RUNNER_REQUIREMENTS])
     monkeypatch.setenv("UV_OFFLINE", "1")
     index.check_index(["six==1.17.0"])
+
+
+def test_where_no_index_is_named_uv_asks_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(index, "resolve", asked.append)
+    index.check_index(["six"])
+    assert asked == [("six", *resolve.RUNNER_REQUIREMENTS)]

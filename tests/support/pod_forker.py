@@ -1,4 +1,4 @@
-"""Starts pods as children of a process that has imported the code and done nothing else.
+"""Starts pods, and commands of `pyflyte`, as children of a process that has imported the code and done nothing else.
 
 Most of what a task costs as a process is its imports. A child forked from here is as fresh as one started anew, but for
 these: it has its own variables, its own memory, and ends with its task.
@@ -66,12 +66,17 @@ def main() -> None:
     import duckdb  # noqa: F401 - as below
     import openai  # noqa: F401 - as below
     from flytekit.bin import entrypoint
+    from flytekit.clis.sdk_in_container import pyflyte
     from flytekit.core.type_engine import TypeEngine
 
     import flyteplugins_codegen.flyte.workflow  # noqa: F401 - what the children have in memory
 
     TypeEngine.lazy_import_transformers()
-    programs = {"pyflyte-execute": entrypoint.execute_task_cmd, "pyflyte-map-execute": entrypoint.map_execute_task_cmd}
+    programs = {
+        "pyflyte": pyflyte.main,
+        "pyflyte-execute": entrypoint.execute_task_cmd,
+        "pyflyte-map-execute": entrypoint.map_execute_task_cmd,
+    }
     for line in sys.stdin:
         command, variables, said = json.loads(line)
         child = os.fork()
