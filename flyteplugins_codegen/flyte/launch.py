@@ -87,9 +87,14 @@ def _native_inputs(interface: Interface, options: Mapping[str, Any]) -> dict[str
 
 def check_generation(**options: Any) -> None:
     """Check the options of `generate`: the settings, and all that `check_generation_with` checks."""
-    settings = {name: options.pop(name) for name in Settings.model_fields}
-    given = {name: value for name, value in settings.items() if value is not None and value != ""}
-    check_generation_with(agent=checked(AutoCoderAgent, **given), **options)
+    job = {name: value for name, value in options.items() if name not in Settings.model_fields}
+    check_generation_with(agent=configured_agent(options), **job)
+
+
+def configured_agent(options: Mapping[str, Any]) -> AutoCoderAgent:
+    """The agent with the settings among the options of `generate`. Raises SettingsError for an impossible one."""
+    settings = {name: options[name] for name in Settings.model_fields}
+    return checked(AutoCoderAgent, **{name: value for name, value in settings.items() if value not in (None, "")})
 
 
 def check_generation_with(  # noqa: PLR0913 - the arguments of `generate_with`

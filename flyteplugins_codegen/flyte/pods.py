@@ -217,6 +217,7 @@ def bounded_by(settings: Mapping[StageName, StageSettings], stage: StageName) ->
     seconds = (settings.get(stage) or StageSettings()).timeout_s or _STAGES[stage].timeout_s
 
     def end(*_: object) -> None:
+        _kill_children()  # threads wait for them, and this process for its threads
         raise FlyteRecoverableException(f"{stage} took longer than its {seconds:g} s")
 
     earlier = signal.signal(signal.SIGALRM, end)
@@ -226,6 +227,13 @@ def bounded_by(settings: Mapping[StageName, StageSettings], stage: StageName) ->
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, earlier)
+
+
+def _kill_children() -> None:
+    for thread in Path("/proc/self/task").iterdir():
+        for child in (thread / "children").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(child), signal.SIGKILL)
 
 
 def with_settings(
@@ -248,8 +256,8 @@ def with_settings(
 def _change_task(node: Node, template: str | None, *, is_cached: bool) -> None:
     """Give the node a changed copy of its task.
 
-    `with_overrides` cannot: it takes a whole pod, which needs the package `kubernetes`, and no name. Whether it caches, a
-    cluster reads in the task alone.
+    `with_overrides` cannot: it takes a whole pod, which needs the package `kubernetes`, and no name. A cluster reads in
+    the task alone whether it is cached.
     """
     task = node.flyte_entity
     if isinstance(task, ArrayNodeMapTask):

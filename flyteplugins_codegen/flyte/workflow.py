@@ -11,7 +11,12 @@ from flytekit.types.file import FlyteFile
 
 from flyteplugins_codegen.agent import AutoCoderAgent
 from flyteplugins_codegen.flyte.cli import launchable
-from flyteplugins_codegen.flyte.launch import check_generation, check_generation_with, checked_before_launch
+from flyteplugins_codegen.flyte.launch import (
+    check_generation,
+    check_generation_with,
+    checked_before_launch,
+    configured_agent,
+)
 from flyteplugins_codegen.flyte.loop import Ending, stages_of
 from flyteplugins_codegen.flyte.pods import FIRST_POD
 from flyteplugins_codegen.flyte.preflight import check_before_spending
@@ -19,8 +24,8 @@ from flyteplugins_codegen.flyte.state import RunState, choose_salt
 from flyteplugins_codegen.flyte.tasks import Generated, model_secrets
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
 from flyteplugins_codegen.models.run import Run
-from flyteplugins_codegen.models.settings import ApiName, Backend, CacheMode, SandboxKind, Settings
-from flyteplugins_codegen.solution.flytekit import checked, readable_errors, runs_locally
+from flyteplugins_codegen.models.settings import ApiName, Backend, CacheMode, SandboxKind
+from flyteplugins_codegen.solution.flytekit import readable_errors, runs_locally
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
 
 OutputT = TypeVar("OutputT")
@@ -263,6 +268,4 @@ def take_stages(**job: Any) -> Generated:
 @_with_parameters_of(generate.function)
 def configure_and_take_stages(**options: Any) -> Generated:
     """As `take_stages`, with the agent's settings one by one. Raises SettingsError for one that is not possible."""
-    settings = {name: options[name] for name in Settings.model_fields}
-    provided = {name: value for name, value in settings.items() if value is not None and value != ""}
-    return _take_stages(checked(AutoCoderAgent, **provided), options)
+    return _take_stages(configured_agent(options), options)

@@ -16,8 +16,9 @@ from model_server import ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent, load_solution
 from flyteplugins_codegen.errors import RequestError
+from flyteplugins_codegen.flyte.launch import configured_agent
 from flyteplugins_codegen.flyte.tasks import extract_context, finish, register_solution, run_tests
-from flyteplugins_codegen.flyte.workflow import configure, generate, generate_with, prepare
+from flyteplugins_codegen.flyte.workflow import configure_and_take_stages, generate, generate_with, prepare
 from flyteplugins_codegen.models.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -67,7 +68,7 @@ def test_help_says_each_thing_once() -> None:
 def test_every_setting_of_an_agent_is_an_option() -> None:
     of_the_job = set(generate_with.python_interface.inputs) - {"agent"}
     assert set(generate.python_interface.inputs) == of_the_job | set(Settings.model_fields)
-    assert set(configure.python_interface.inputs) == set(Settings.model_fields)
+    assert configure_and_take_stages.python_interface.inputs == generate.python_interface.inputs
 
 
 def test_every_setting_arrives() -> None:
@@ -80,7 +81,7 @@ def test_every_setting_arrives() -> None:
         "sandbox_retries": 2,
     }
     options = {name: default for name, (_, default) in generate.python_interface.inputs_with_defaults.items()}
-    made = configure(**{name: options[name] for name in Settings.model_fields} | given | {"model": "openai/any"})
+    made = configured_agent({**options, **given, "model": "openai/any"})
     expected = AutoCoderAgent.model_validate({"model": "openai/any", **given})
     assert made.model_dump() == expected.model_dump()
 

@@ -142,6 +142,21 @@ def test_a_second_execution_repeats_the_tests_and_finds_the_repair_that_was_paid
     assert [step.action for step in second.attempt_history] == ["first_draft", "repair"]
 
 
+def test_tests_that_take_longer_than_their_stage_may_end_the_try_and_not_what_comes_after_them(
+    walk: Walk, tmp_path: Path
+) -> None:
+    endless = job.TESTS["test_code"].replace("    table =", "    __import__('time').sleep(60)\n    table =")
+    settings = {"run_tests": {"timeout_s": 2, "retries": 1}}
+    with (
+        ModelServer({"SolutionReply": [job.solution()], "TestsReply": [{"test_code": endless}]}) as server,
+        pytest.raises(NodeFailedError, match="run_tests took longer than its 2 s") as failed,
+    ):
+        generated(walk, server, tmp_path, stage_settings=settings)
+    assert failed.value.is_recoverable
+    assert walk.order == [*FIRST_DRAFT, "run_tests_and_advance"]
+    assert not walk.pods[-1].node.metadata.HasField("timeout")
+
+
 def test_candidates_are_drafted_and_judged_side_by_side_by_map_tasks_and_pods_have_what_the_settings_say(
     walk: Walk, tmp_path: Path
 ) -> None:

@@ -39,11 +39,15 @@ StartPod: TypeAlias = Callable[[list[str], Mapping[str, str]], "tuple[int, str]"
 
 
 class NodeFailedError(Exception):
-    """A node failed; the text is its error's, `kind` says whether a cluster tries again."""
+    """A node failed; the text is its error's. A cluster tries again after one that `is_recoverable`.
+
+    `is_inner` says that a node of a dynamic failed, after which the dynamic is not tried again.
+    """
 
     def __init__(self, text: str, *, is_recoverable: bool) -> None:
         super().__init__(text)
         self.is_recoverable = is_recoverable
+        self.is_inner = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +191,7 @@ class Walk:
         try:
             return self._run_pod(start, store, earlier)
         except NodeFailedError as error:
-            if not (error.is_recoverable and retries):
+            if error.is_inner or not (error.is_recoverable and retries):
                 raise
         return self._try_pods(start, retries - 1, str(store / "checkpoint"))
 
@@ -216,7 +220,11 @@ class Walk:
     def _run_job(self, job: DynamicJobSpec) -> Literals:
         template = WorkflowTemplate(nodes=job.nodes, outputs=job.outputs)
         own = {part.id.name: part for part in job.tasks}
-        return self._run_template(template, {part.id.name: part for part in job.subworkflows}, own, {})
+        try:
+            return self._run_template(template, {part.id.name: part for part in job.subworkflows}, own, {})
+        except NodeFailedError as error:
+            error.is_inner = True
+            raise
 
 
 def cache_key(template: TaskTemplate, inputs: Literals) -> str | None:
