@@ -102,7 +102,7 @@ def _order_maps(*, backwards: bool) -> None:
     def from_flyte_idl(kind: type[LiteralMap], message: Any) -> LiteralMap:
         return kind(dict(sorted(convert(kind, message).literals.items(), reverse=backwards)))
 
-    LiteralMap.from_flyte_idl = classmethod(from_flyte_idl)  # type: ignore[assignment]
+    LiteralMap.from_flyte_idl = classmethod(from_flyte_idl)  # type: ignore[assignment]  # one method for another
 
 
 def _status_of(program: Any, arguments: list[str]) -> int:
