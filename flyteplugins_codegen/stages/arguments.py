@@ -182,8 +182,11 @@ def _is_in_samples(text: str, samples: Mapping[str, Path]) -> bool:
 
 def _contains(path: Path, word: bytes) -> bool:
     """Whether the file has the word, with no other character of a word beside it."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return re.search(rb"(?<![\w])" + re.escape(word) + rb"(?![\w])", content) is not None
+    try:
+        with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return re.search(rb"(?<!\w)" + re.escape(word) + rb"(?!\w)", content) is not None
+    except (OSError, ValueError):  # it is gone, or empty
+        return False
 
 
 def is_run_by_example(request: Request, arguments: Arguments) -> bool:

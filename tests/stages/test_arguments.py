@@ -184,6 +184,13 @@ def test_a_text_of_the_tests_is_taken_only_if_a_sample_has_it_as_a_word(sales: P
     assert known_arguments(with_example, None, {"sales": sales}) == {"top": "north"}
 
 
+def test_a_text_is_in_no_sample_that_is_empty_or_gone(tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    request = Request(prompt="p", inputs={"sales": "file", "top": "str"})
+    for name in ("empty", "gone"):
+        assert known_arguments(request, TESTS, {"sales": tmp_path / name}) is None
+
+
 def test_a_file_without_a_sample_has_no_value(sales: Path) -> None:
     request = Request(prompt="p", inputs={"sales": "file", "names": "file"})
     assert known_arguments(request, TESTS, {"sales": sales}) is None
