@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from flytekit import dynamic, task, workflow
 from flytekit.types.file import FlyteFile
@@ -20,7 +20,7 @@ from flyteplugins_codegen.flyte.launch import (
 from flyteplugins_codegen.flyte.loop import Ending, stages_of
 from flyteplugins_codegen.flyte.pods import FIRST_POD
 from flyteplugins_codegen.flyte.preflight import check_before_spending
-from flyteplugins_codegen.flyte.state import RunState, choose_salt
+from flyteplugins_codegen.flyte.state import RunState, choose_salt, in_fixed_order
 from flyteplugins_codegen.flyte.tasks import Generated, model_secrets
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
 from flyteplugins_codegen.models.run import Run
@@ -29,6 +29,9 @@ from flyteplugins_codegen.solution.flytekit import readable_errors, runs_locally
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
 
 OutputT = TypeVar("OutputT")
+
+_MAPS: Final = frozenset({"samples", "inputs", "outputs"})
+"""Arguments that reach a pod without an order."""
 
 
 @launchable
@@ -69,6 +72,8 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
 
 def _prepared(*, agent: AutoCoderAgent, schema: str, tests: str, **arguments: Any) -> RunState:
     """The run whose request was checked."""
+    for name in _MAPS & arguments.keys():
+        arguments[name] = in_fixed_order(arguments[name] or {})
     job = prepare_job(
         JobArguments(schema_text=schema or None, tests=tests or None, skip_tests=agent.skip_tests, **arguments)
     )
@@ -270,4 +275,5 @@ def take_stages(**job: Any) -> Generated:
 @_with_parameters_of(generate.function)
 def configure_and_take_stages(**options: Any) -> Generated:
     """As `take_stages`, with the agent's settings one by one. Raises SettingsError for one that is not possible."""
+    options["env_vars"] = in_fixed_order(options["env_vars"] or {})
     return _take_stages(configured_agent(options), options)
