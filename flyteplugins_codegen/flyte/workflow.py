@@ -44,7 +44,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     schema: str = "",
     constraints: list[str] | None = None,
     samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; as the workflow has it
-    inputs: dict[str, str] | None = None,
+    inputs: dict | None = None,
     outputs: dict[str, str] | None = None,
     examples: list[dict] | None = None,
     tests: str = "",
@@ -58,7 +58,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
         schema: free text about formats and structures
         constraints: requirements, one sentence each
         samples: a JSON object of name to path
-        inputs: further inputs by name and type
+        inputs: further inputs by name and type, or a list of type and value such as ["int", 5]
         outputs: outputs by name and type
         examples: cases that must hold, a JSON list of {inputs, outputs}
         tests: pytest source of your own
@@ -102,7 +102,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
     constraints: list[str] | None = None,
     samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; an error in a file of a plain dict is
     # reported by flytekit, one of an optional dict is hidden behind `None`
-    inputs: dict[str, str] | None = None,
+    inputs: dict | None = None,
     outputs: dict[str, str] | None = None,
     examples: list[dict] | None = None,
     tests: str = "",
@@ -119,7 +119,8 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         schema: free text about formats and structures, shown to the model as it is
         constraints: requirements, one sentence each
         samples: name to file; each is a file input of the solution
-        inputs: name to type of further inputs: str int float bool file directory
+        inputs: name to type of further inputs: str int float bool file directory; with a value for the runs that judge,
+            a list of both such as ["int", 5], or just a number or a boolean
         outputs: name to type: those, and datetime timedelta
         examples: cases that must hold
         tests: pytest source of your own, importing from `solution`
@@ -141,7 +142,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     model: str,
     samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; an error in a file of a plain dict is
     # reported by flytekit, one of an optional dict is hidden behind `None`
-    inputs: dict[str, str] | None = None,
+    inputs: dict | None = None,
     outputs: dict[str, str] | None = None,
     examples: list[dict] | None = None,
     tests: str = "",
@@ -195,7 +196,8 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         prompt: the job in words
         model: openai/NAME, anthropic/NAME, a bare gpt-* or claude-* name, or replay:FILE for recorded replies
         samples: data to work on, a JSON object of name to path; each is a file input of the solution
-        inputs: further inputs by name and type (str int float bool file directory)
+        inputs: further inputs by name and type (str int float bool file directory); with a value for the runs that
+            judge, a list of both such as ["int", 5], or just a number or a boolean
         outputs: outputs by name and type (those, and datetime timedelta)
         examples: cases that must hold, a JSON list of {inputs, outputs}; inputs left out are the samples
         tests: pytest source of your own that must pass, importing from `solution`
