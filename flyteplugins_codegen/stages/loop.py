@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.reference import REFERENCE_FILE
 from flyteplugins_codegen.models.run import Attempt, Blame, Cause, DroppedTest, Run
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.source.tests import function_of
@@ -23,7 +24,14 @@ from flyteplugins_codegen.stages.diagnosis import (
     suspect,
     unsettled_tests,
 )
-from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
+from flyteplugins_codegen.stages.lineage import (
+    base_attempt,
+    differs_from_reference,
+    lineage_of,
+    newest_round,
+    pending_attempts,
+    repairs_of,
+)
 
 REPAIRS_OF_ONE_CANDIDATE: Final = 2
 FRESH_CANDIDATES: Final = 3
@@ -41,10 +49,14 @@ class FirstDraft(Value):
 
 
 class Redraft(Value):
-    """Ask for `count` new independent solutions, with a summary of what failed so far."""
+    """Ask for `count` new independent solutions, with a summary of what failed so far.
+
+    With `is_third`, without it: a third computation that decides between two.
+    """
 
     count: int
     reason: str
+    is_third: bool = False
 
 
 class BuildEnvironment(Value):
@@ -74,7 +86,7 @@ class AddSystemPackages(Value):
 
 
 class DropTests(Value):
-    """Judge the same code without generated tests that are certainly wrong, or that no repair could satisfy.
+    """Judge the same code without generated tests, or a reference, that are certainly wrong or cannot be satisfied.
 
     `attempt` is the number of the attempt with that code; None for the base attempt.
     """
@@ -271,8 +283,19 @@ def _drop_outvoted(run: Run, base: Attempt) -> DropTests | None:
     outvoted = choose(newest_round(run)).outvoted
     names = dict.fromkeys(function_of(name) for name in outvoted)
     reason = "most candidates, each written without knowing the others, do the same and fail it"
-    tests = droppable(run, base, (DroppedTest(name=name, reason=reason, attempt=base.number) for name in names))
+    wrong = [DroppedTest(name=name, reason=reason, attempt=base.number) for name in names]
+    tests = (*droppable(run, base, wrong), *(test for test in wrong if test.name == REFERENCE_FILE))
     return DropTests(tests=tests) if tests else None
+
+
+def _drop_outvoted_reference(_: Run, base: Attempt) -> DropTests | None:
+    """Two of three: an earlier draft, written without knowing this one, has the same outputs."""
+    reference = base.report and base.report.reference
+    if not (reference and reference.difference and reference.witnesses):
+        return None
+    witnesses = " and ".join(f"attempt {number}" for number in reference.witnesses)
+    reason = f"{witnesses}, written independently, has the outputs of attempt {base.number}"
+    return DropTests(tests=(DroppedTest(name=REFERENCE_FILE, reason=reason, attempt=base.number),))
 
 
 def _drop_contradicting(run: Run, base: Attempt) -> DropTests | None:
@@ -324,6 +347,21 @@ def _work_on(run: Run, base: Attempt) -> WorkAsAgent | None:
     return WorkAsAgent(reason=describe_cause(base)) if run.settings.backend == "agent" else None
 
 
+def _settle_difference(run: Run, base: Attempt) -> Redraft | Finish | None:
+    """If only the reference still differs after a repair, a third computation decides; without a majority, nobody."""
+    if not differs_from_reference(base.report):
+        return None
+    lineage = lineage_of(run, base)
+    if not any(attempt.action == "independent_draft" for attempt in run.attempts):
+        reason = f"a repair did not settle which is right: {describe_cause(base)}"
+        return Redraft(count=1, reason=reason, is_third=True) if repairs_of(lineage) else None
+    return Finish(
+        success=False,
+        reason=f"independent computations differ, and no two of three agree; add an example that decides. "
+        f"Attempt {base.number}: {describe_cause(base)}",
+    )
+
+
 def _repair(run: Run, base: Attempt) -> Repair | None:
     if repairs_of(lineage_of(run, base)) >= REPAIRS_OF_ONE_CANDIDATE:
         return None
@@ -342,6 +380,7 @@ def _redraft(run: Run, base: Attempt) -> Redraft:
 _AFTER_SUCCESS: Final[tuple[Decide, ...]] = (_end_unjudged, _abstain, _measure_first, _strengthen, _succeed)
 _AFTER_FAILURE: Final[tuple[Decide, ...]] = (
     _drop_outvoted,
+    _drop_outvoted_reference,
     _drop_contradicting,
     _end_without_system_packages,
     _end_of_iterations,
@@ -349,6 +388,7 @@ _AFTER_FAILURE: Final[tuple[Decide, ...]] = (
     _add_system_packages,
     _end_of_asking,
     _work_on,
+    _settle_difference,
     _repair,
     _redraft,
 )
