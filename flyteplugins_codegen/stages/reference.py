@@ -15,7 +15,7 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from flyteplugins_codegen.data.derived.derive import DerivedCase, derive_cases
 from flyteplugins_codegen.data.derived.tables import SampleTable, read_table
@@ -39,6 +39,7 @@ _REDUCTION_S: Final = 5.0
 _MOST_REDUCED_ROWS: Final = 4_000
 _ROWS_CHARS: Final = 1_500
 _ANSWER_CHARS: Final = 200
+_Outputs: TypeAlias = Mapping[str, OutputValue | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +85,7 @@ class Comparison:
         )
         return compute_cases(self.sandbox, job)
 
-    def differ(
-        self, one: Mapping[str, OutputValue | None], other: Mapping[str, OutputValue | None]
-    ) -> OutputDifference | None:
+    def differ(self, one: _Outputs, other: _Outputs) -> OutputDifference | None:
         """The first output that differs by its meaning; outputs that are too large are not compared."""
         names = [name for name, value in one.items() if value is not None and other.get(name) is not None]
         return difference(
@@ -133,7 +132,7 @@ class RunningComparison:
     ours: Future[list[Computed]]
 
     def finish(self, on_samples: Computed) -> ReferenceReport:
-        """The report, once both have ended; `on_samples` is how the solution ended on the samples. Raises SandboxError."""
+        """The report, once both have ended; `on_samples` are the solution's outputs on them. Raises SandboxError."""
         began = time.perf_counter()
         theirs, ours = self.theirs.result(), [on_samples, *self.ours.result()]
         if theirs[0].ending != "finished":

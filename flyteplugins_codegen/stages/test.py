@@ -181,7 +181,7 @@ def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: R
 def _script_checks(run: Run, context: _JudgingContext) -> list[Callable[[], _CheckedScript]]:
     """The user's examples, then the run on the samples, if every other input has a value that is known."""
     checks = _example_checks(run, context)
-    if context.arguments is not None and not is_run_by_example(run.request, context.arguments):
+    if context.arguments is not None and not is_run_by_example(run.request, dict(context.arguments)):
         example = Example(inputs=dict(context.arguments), outputs={})
         checks.append(_script_check(run, context, SAMPLES_CASE, example))
     return checks

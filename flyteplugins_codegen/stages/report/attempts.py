@@ -15,6 +15,7 @@ from flyteplugins_codegen.models.job import Candidate
 from flyteplugins_codegen.models.reference import REFERENCE_FILE, ReferenceReport
 from flyteplugins_codegen.models.run import (
     SAMPLES_CASE,
+    Answer,
     Attempt,
     Disagreement,
     DroppedTest,
@@ -193,14 +194,15 @@ def _disagreement(disagreement: Disagreement | None) -> str:
     if disagreement is None:
         return ""
     rows = [
-        (
-            ", ".join(map(str, answer.attempts[:_MOST_ROWS])) or REFERENCE_FILE,
-            f'<pre class="log">{fitting(answer.text, _CHARS)}</pre>',
-        )
+        (_whose(answer), f'<pre class="log">{fitting(answer.text, _CHARS)}</pre>')
         for answer in disagreement.answers[:_MOST_ROWS]
     ]
     case = f"{fitting(disagreement.case, _CHARS)}: {fitting(disagreement.input, _CHARS)}"
     return f"<h3>Where candidates differ</h3><p>{case}</p>{table(('attempts', 'answer'), rows)}"
+
+
+def _whose(answer: Answer) -> str:
+    return ", ".join(map(str, answer.attempts[:_MOST_ROWS])) or REFERENCE_FILE
 
 
 def _dropped(dropped: Sequence[DroppedTest]) -> str:
