@@ -200,7 +200,8 @@ class TestStrength(Value):
 
     `share` is `killed / total`, 0 for tests that assert nothing, None if nothing could be measured. Of `made` mutants,
     `total` were tried. A mutant that runs out of time counts as killed. `survivors` describes each mutant that no test
-    detected, as `line 12, total: ...`.
+    detected, as `line 12, total: ...`. `reason` says why the share is 0 whatever the mutants say: no test asserts a
+    value of some output.
     """
 
     __test__ = False
@@ -211,6 +212,7 @@ class TestStrength(Value):
     made: int = 0
     survivors: tuple[str, ...] = ()
     wall_s: float = 0.0
+    reason: str = ""
 
 
 # --- how candidates compare -------------------------------------------------------------------------------------------
