@@ -56,7 +56,9 @@ class AutoCoderAgent(Settings):
             samples: Name to a path, FlyteFile, StructuredDataset or data frame (pandas, pyarrow, polars; written as
                 CSV). Each is a file input with the sample as default.
             inputs: Name to type, for further inputs: `str int float bool FlyteFile FlyteDirectory`, or the names
-                `str int float bool file directory`.
+                `str int float bool file directory`. With a value, `(int, 5)` or just `5` for a number or a bool, every
+                candidate runs on the samples with it; otherwise with a value of the examples or generated tests, if
+                one is certain.
             outputs: Name to type: those, and `datetime`, `timedelta`.
             examples: Cases that must hold, `{"inputs": {...}, "outputs": {...}}`; omitted inputs are the samples.
             tests: pytest source of the user's own, importing from `solution`. Never edited, always run.

@@ -262,6 +262,17 @@ class CodeGenEvalResult(RunHistory, JobRecord, SolutionData, CallTotals, Solutio
             schemas=self.schemas,
         )
 
+    @property
+    def ran_on_samples(self) -> bool:
+        """Whether the script of `solution` ran on the real samples, outside of pytest.
+
+        False where an input without a sample has no known value: give one, `inputs={"top": (int, 5)}`. Then only tests
+        have run the script. For a job without samples: whether it ran outside of pytest at all.
+        """
+        from flyteplugins_codegen.stages.arguments import ran_on_samples
+
+        return ran_on_samples(self.request, self.report)
+
     def save(self, folder: str | Path) -> Path:
         """Write the solution folder, and return its path. A failed result is saved too, without `task.py`.
 
@@ -303,6 +314,7 @@ class CodeGenEvalResult(RunHistory, JobRecord, SolutionData, CallTotals, Solutio
         if not self.success:
             return f"CodeGenEvalResult(failed: {self.error})\n  {spent}"
         trust = "" if self.confidence is None else f", confidence {self.confidence:.2f}"
+        trust += "" if self.ran_on_samples else ", not run on the samples"
         trust += "" if self.test_strength is None else f", test strength {self.test_strength:.2f}"
         return f"CodeGenEvalResult(success, {self.settings.name!r})\n  {spent}{trust}; next: {_NEXT}"
 

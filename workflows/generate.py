@@ -22,6 +22,7 @@ from flyteplugins_codegen.flyte.loop import run_tests_and_advance
 from flyteplugins_codegen.flyte.map_tasks import measure_strength
 from flyteplugins_codegen.flyte.tasks import (
     build_environment,
+    build_first_environment,
     extract_context,
     infer_schemas,
     run_tests,
@@ -43,6 +44,7 @@ work_as_agent = with_defaults(tasks.work_as_agent)
 
 __all__ = [
     "build_environment",
+    "build_first_environment",
     "build_image",
     "draft_anew",
     "extract_context",

@@ -109,13 +109,14 @@ def load_result(order: RefreshOrder) -> CodeGenEvalResult:
 
 
 def _choose_address(earlier: Settings, settings: Settings) -> str | None:
-    """The `api_base` to ask at. Raises SettingsError where data would go elsewhere than when the solution was made."""
+    """The `api_base` to ask at. Raises SettingsError where data could go elsewhere than when the solution was made."""
     if settings.model.startswith("replay:"):
         return None
     if settings.api_base == PUBLIC:
         return public_address(settings.model)
     address = own_address(earlier)
-    if settings.api_base is None and address is not None:
+    may_ask = settings.budget.max_calls != 0
+    if settings.api_base is None and address is not None and may_ask:
         raise SettingsError(
             f"refresh of {earlier.name!r}: it was made with the model at {address}, and no address is taken from a "
             "solution, which others may have written. Nothing was sent. Say which server may be asked: "

@@ -9,7 +9,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from flytekit import Cache
 from flytekit.types.file import FlyteFile
@@ -20,6 +20,8 @@ from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.solution.flytekit import runs_locally
 from flyteplugins_codegen.stages.stage_cache import code_version
 from flyteplugins_codegen.store import ContentStore, cache_dir, digest, remembered, write_file
+
+ValueT = TypeVar("ValueT")
 
 Samples: TypeAlias = dict[str, FlyteFile]
 Conversation: TypeAlias = list[FlyteFile]
@@ -141,9 +143,18 @@ class RunState(Value):
         return self.model_copy(update={"run": run})
 
 
+def in_fixed_order(values: Mapping[str, ValueT]) -> dict[str, ValueT]:
+    """The values of a task's input: in a pod by name, in local execution as they are.
+
+    A pod gets the entries of a map in another order each time. Within a state, this would be another key of every
+    cached stage.
+    """
+    return dict(values) if runs_locally() else dict(sorted(values.items()))
+
+
 def sample_paths(samples: Mapping[str, FlyteFile]) -> dict[str, Path]:
     """The samples as files on this machine, downloaded where needed."""
-    return {name: Path(os.fspath(file)).absolute() for name, file in samples.items()}
+    return {name: Path(os.fspath(file)).absolute() for name, file in in_fixed_order(samples).items()}
 
 
 def write_calls(calls: Iterable[ModelCall]) -> FlyteFile:

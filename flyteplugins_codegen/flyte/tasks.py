@@ -276,10 +276,17 @@ def build_environment(state: RunState) -> RunState:
     return _with_environment(state)
 
 
+@launchable
 @task(enable_deck=True, deck_fields=(), **stage_pod("build_environment"))
 @readable_errors
 def build_first_environment(state: RunState, solution: SolutionDraft, tests: TestsDraft) -> RunState:
-    """Combine the two drafts as the first candidate, and resolve what it needs."""
+    """Combine the two drafts as the first candidate, and resolve what it needs.
+
+    Args:
+        state: the run before the drafts, as JSON or a file with it
+        solution: what `write_solution` made, as JSON or a file with it
+        tests: what `write_tests` made, as JSON or a file with it
+    """
     drafts = Drafts(solutions=(solution,), tests=tests)
     return _with_environment(state.with_run(with_drafts(state.run, drafts)))
 

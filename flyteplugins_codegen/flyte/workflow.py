@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from flytekit import dynamic, task, workflow
 from flytekit.types.file import FlyteFile
@@ -20,7 +20,7 @@ from flyteplugins_codegen.flyte.launch import (
 from flyteplugins_codegen.flyte.loop import Ending, stages_of
 from flyteplugins_codegen.flyte.pods import FIRST_POD
 from flyteplugins_codegen.flyte.preflight import check_before_spending
-from flyteplugins_codegen.flyte.state import RunState, choose_salt
+from flyteplugins_codegen.flyte.state import RunState, choose_salt, in_fixed_order
 from flyteplugins_codegen.flyte.tasks import Generated, model_secrets
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
 from flyteplugins_codegen.models.run import Run
@@ -29,6 +29,9 @@ from flyteplugins_codegen.solution.flytekit import readable_errors, runs_locally
 from flyteplugins_codegen.stages.prepare import JobArguments, check_sandbox, prepare_job
 
 OutputT = TypeVar("OutputT")
+
+_MAPS: Final = frozenset({"samples", "inputs", "outputs"})
+"""Arguments that reach a pod without an order."""
 
 
 @launchable
@@ -41,7 +44,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
     schema: str = "",
     constraints: list[str] | None = None,
     samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; as the workflow has it
-    inputs: dict[str, str] | None = None,
+    inputs: dict | None = None,
     outputs: dict[str, str] | None = None,
     examples: list[dict] | None = None,
     tests: str = "",
@@ -55,7 +58,7 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
         schema: free text about formats and structures
         constraints: requirements, one sentence each
         samples: a JSON object of name to path
-        inputs: further inputs by name and type
+        inputs: further inputs by name and type, or a list of type and value such as ["int", 5]
         outputs: outputs by name and type
         examples: cases that must hold, a JSON list of {inputs, outputs}
         tests: pytest source of your own
@@ -69,6 +72,8 @@ def prepare(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate()`
 
 def _prepared(*, agent: AutoCoderAgent, schema: str, tests: str, **arguments: Any) -> RunState:
     """The run whose request was checked."""
+    for name in _MAPS & arguments.keys():
+        arguments[name] = in_fixed_order(arguments[name] or {})
     job = prepare_job(
         JobArguments(schema_text=schema or None, tests=tests or None, skip_tests=agent.skip_tests, **arguments)
     )
@@ -97,7 +102,7 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
     constraints: list[str] | None = None,
     samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; an error in a file of a plain dict is
     # reported by flytekit, one of an optional dict is hidden behind `None`
-    inputs: dict[str, str] | None = None,
+    inputs: dict | None = None,
     outputs: dict[str, str] | None = None,
     examples: list[dict] | None = None,
     tests: str = "",
@@ -114,7 +119,8 @@ def generate_with(  # noqa: PLR0913 - the arguments of `AutoCoderAgent.generate(
         schema: free text about formats and structures, shown to the model as it is
         constraints: requirements, one sentence each
         samples: name to file; each is a file input of the solution
-        inputs: name to type of further inputs: str int float bool file directory
+        inputs: name to type of further inputs: str int float bool file directory; with a value for the runs that judge,
+            a list of both such as ["int", 5], or just a number or a boolean
         outputs: name to type: those, and datetime timedelta
         examples: cases that must hold
         tests: pytest source of your own, importing from `solution`
@@ -136,7 +142,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     model: str,
     samples: dict[str, FlyteFile] = {},  # noqa: B006 - never changed; an error in a file of a plain dict is
     # reported by flytekit, one of an optional dict is hidden behind `None`
-    inputs: dict[str, str] | None = None,
+    inputs: dict | None = None,
     outputs: dict[str, str] | None = None,
     examples: list[dict] | None = None,
     tests: str = "",
@@ -190,7 +196,8 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         prompt: the job in words
         model: openai/NAME, anthropic/NAME, a bare gpt-* or claude-* name, or replay:FILE for recorded replies
         samples: data to work on, a JSON object of name to path; each is a file input of the solution
-        inputs: further inputs by name and type (str int float bool file directory)
+        inputs: further inputs by name and type (str int float bool file directory); with a value for the runs that
+            judge, a list of both such as ["int", 5], or just a number or a boolean
         outputs: outputs by name and type (those, and datetime timedelta)
         examples: cases that must hold, a JSON list of {inputs, outputs}; inputs left out are the samples
         tests: pytest source of your own that must pass, importing from `solution`
@@ -268,4 +275,5 @@ def take_stages(**job: Any) -> Generated:
 @_with_parameters_of(generate.function)
 def configure_and_take_stages(**options: Any) -> Generated:
     """As `take_stages`, with the agent's settings one by one. Raises SettingsError for one that is not possible."""
+    options["env_vars"] = in_fixed_order(options["env_vars"] or {})
     return _take_stages(configured_agent(options), options)

@@ -282,7 +282,8 @@ def _cause(where: str, cause: Cause) -> str:
 
 
 def _run(run: ScriptRun) -> str:
-    where = "The script on the samples" if run.case == SAMPLES_CASE else f"The script on the user's {run.case}"
+    samples = f"The script on the samples{run.arguments_text}"
+    where = samples if run.case == SAMPLES_CASE else f"The script on the user's {run.case}"
     text = _cause(where, run.cause) if run.cause else where
     if run.cause and run.cause.kind in {"missing_output", "invalid_output"}:
         stderr = _without_cause(run.stderr.strip(), run.cause)

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
 
 from flyteplugins_codegen.errors import InterfaceError
 from flyteplugins_codegen.models.base import Value
@@ -76,8 +76,14 @@ def _checked(role: str, name: str, declared: Any, supported: tuple[TypeName, ...
     kind = type_name(declared)
     if kind not in supported:
         unsupported = getattr(declared, "__name__", declared)
-        raise InterfaceError(f"{role} {name!r}: unsupported type {unsupported!r}; supported are {', '.join(supported)}")
+        known = f"supported are {', '.join(supported)}"
+        remedy = f"; a value is passed with its type, (str, {declared!r})" if _may_be_value(role, declared) else ""
+        raise InterfaceError(f"{role} {name!r}: unsupported type {unsupported!r}; {known}{remedy}")
     return kind
+
+
+def _may_be_value(role: str, declared: Any) -> bool:
+    return role == "input" and isinstance(declared, str) and type_name(declared) is None
 
 
 def check_name(role: str, name: Any) -> None:
@@ -110,7 +116,8 @@ class Example(Value):
 class Request(Value):
     """The whole job. `inputs` are all inputs in declared order, including the samples as `file`.
 
-    `schemas` are those that the user gave for samples and output files, by name.
+    `schemas` are those that the user gave for samples and output files, by name. `values` are those that the user gave
+    for inputs of simple types, for the runs that judge a solution.
     """
 
     prompt: str
@@ -122,6 +129,15 @@ class Request(Value):
     outputs: dict[str, TypeName] = Field(default_factory=dict)
     examples: tuple[Example, ...] = ()
     tests: str | None = None
+    values: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @model_serializer(mode="wrap")
+    def _without_empty_values(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        # The digest of a request without values is what it was before there were values: kept work is found again.
+        fields: dict[str, Any] = serialize(self)
+        if not fields.get("values"):
+            fields.pop("values", None)
+        return fields
 
 
 class CodePlan(Value):

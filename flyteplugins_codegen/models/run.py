@@ -12,6 +12,7 @@ from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.job import Candidate, Request
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Message, ModelCall, ToolResult
+from flyteplugins_codegen.text import short_repr
 
 Outcome = Literal["passed", "failed", "error", "skipped", "missing"]
 SuiteOrigin = Literal["user", "generated"]
@@ -82,6 +83,7 @@ class ScriptRun(Value):
     """One run of the script: on the samples (`case=SAMPLES_CASE`) or on an example (`case="example 1"`).
 
     `variables` are the local variables of its functions when it raised an exception, a line for each function.
+    `arguments` are the values of inputs without a sample, in the run on the samples.
     """
 
     case: str
@@ -95,6 +97,13 @@ class ScriptRun(Value):
     cause: Cause | None = None
     wall_s: float = 0.0
     isolation: tuple[str, ...] = ()
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @property
+    def arguments_text(self) -> str:
+        """The arguments as ` with top = 5, region = 'North'`; "" for a run without them."""
+        pairs = ", ".join(f"{name} = {short_repr(value)}" for name, value in self.arguments.items())
+        return f" with {pairs}" if pairs else ""
 
     @property
     def passed(self) -> bool:

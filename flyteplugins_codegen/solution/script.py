@@ -27,6 +27,7 @@ from flyteplugins_codegen.models.job import TypeName
 from flyteplugins_codegen.models.run import Cause, ScriptRun
 from flyteplugins_codegen.portable import launcher
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Output, Sandbox
+from flyteplugins_codegen.sandbox.null_device import check_null_device
 from flyteplugins_codegen.sandbox.payload import module_path
 from flyteplugins_codegen.solution.outputs import output_cause, summarise_outputs
 from flyteplugins_codegen.text import decoded, failure_text
@@ -60,7 +61,7 @@ def run_script(sandbox: Sandbox, job: ScriptJob) -> tuple[ScriptRun, Mapping[str
 
     Raises:
         InterfaceError: a value is missing, not declared, or not of its type.
-        SandboxError: the sandbox itself failed, not the program.
+        SandboxError: the sandbox itself failed, not the program, or the machine has no usable /dev/null.
     """
     laid_out = lay_out_values(job.inputs, job.values)
     syntax_error = syntax_cause(job.solution, "solution.py")
@@ -69,7 +70,10 @@ def run_script(sandbox: Sandbox, job: ScriptJob) -> tuple[ScriptRun, Mapping[str
     execution = sandbox.run(_sandbox_job(job, laid_out))
     if execution.status == "sandbox_error":
         raise SandboxError(f"the sandbox failed while it ran the script on {job.case}: {execution.message}")
-    return _report(job, execution), execution.outputs
+    report = _report(job, execution)
+    if report.cause is not None:
+        check_null_device(sandbox, f"{report.cause.message}\n{report.stderr}")
+    return report, execution.outputs
 
 
 def lay_out_values(inputs: Mapping[str, TypeName], values: Mapping[str, Any]) -> dict[str, Path | bytes]:

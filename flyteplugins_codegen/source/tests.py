@@ -10,7 +10,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, zip_longest
 from math import prod
 from typing import Final, NamedTuple
 
@@ -385,7 +385,7 @@ def read_call(function: FunctionNode) -> ScriptCall:
 
 
 def _option_values(parts: list[str | None]) -> Iterator[tuple[str, str | None]]:
-    for part, following in zip(parts, [*parts[1:], None], strict=True):
+    for part, following in zip_longest(parts, parts[1:]):
         option = _OPTION.match(part or "")
         if option is not None:
             yield option[1], following if option[2] is None else option[2]

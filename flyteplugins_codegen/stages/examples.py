@@ -18,7 +18,7 @@ from flyteplugins_codegen.sandbox.contract import name_flaw
 from flyteplugins_codegen.text import short_repr
 
 _FILE_LIMIT = 256 * 1024
-_REMEDIES: Mapping[TypeName, str] = MappingProxyType(
+REMEDIES: Mapping[TypeName, str] = MappingProxyType(
     {
         "str": "pass a shorter text, or declare a file",
         "int": "pass a whole number such as 42",
@@ -101,7 +101,7 @@ class _ExampleValue(NamedTuple):
 
     def refused(self, value: object, reason: object) -> InterfaceError:
         """The error for a value that is invalid here."""
-        return InterfaceError(f"{self}: {short_repr(value)} is no {self.kind}: {reason}; {_REMEDIES[self.kind]}")
+        return InterfaceError(f"{self}: {short_repr(value)} is no {self.kind}: {reason}; {REMEDIES[self.kind]}")
 
 
 def _json_value(target: _ExampleValue, value: Any) -> JsonValue:

@@ -78,7 +78,7 @@ def describe_outcome(report: TestReport | None) -> str:
 
 
 def _run_line(run: ScriptRun) -> str:
-    case = "script on the samples" if run.case == SAMPLES_CASE else f"script on {run.case}"
+    case = f"script on the samples{run.arguments_text}" if run.case == SAMPLES_CASE else f"script on {run.case}"
     if run.cause is None:
         return f"{case}: passed in {run.wall_s:.2f} s"
     return f"{case}: {run.cause.kind.replace('_', ' ')}: {run.cause.message}"

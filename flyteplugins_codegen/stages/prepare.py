@@ -14,11 +14,12 @@ from flyteplugins_codegen.data.pandera import read_schema
 from flyteplugins_codegen.errors import InterfaceError, RequestError, SampleError
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.data import TableSchema
-from flyteplugins_codegen.models.job import Request, TypeName, check_name, input_types, output_types
+from flyteplugins_codegen.models.job import Request, TypeName, check_name, output_types
 from flyteplugins_codegen.models.settings import SandboxKind
 from flyteplugins_codegen.sandbox.opening import open_sandbox
 from flyteplugins_codegen.source.python import parse_python
 from flyteplugins_codegen.source.tests import declared_tests
+from flyteplugins_codegen.stages.arguments import declared_inputs
 from flyteplugins_codegen.stages.examples import Interface, checked_examples
 from flyteplugins_codegen.store import cache_dir
 
@@ -69,7 +70,8 @@ def check_job(arguments: JobArguments) -> Request:
     samples = frozenset(arguments.samples or ())
     for name in samples:
         check_name("sample", name)
-    inputs = _all_inputs(arguments.samples or {}, arguments.inputs or {})
+    given = declared_inputs(arguments.inputs or {})
+    inputs = _all_inputs(arguments.samples or {}, given.types)
     outputs = output_types(arguments.outputs or {})
     _check_tests(arguments.tests)
     request = Request(
@@ -81,6 +83,7 @@ def check_job(arguments: JobArguments) -> Request:
         outputs=outputs,
         examples=checked_examples(arguments.examples or (), Interface(inputs, outputs, samples)),
         tests=arguments.tests,
+        values=given.values,
     )
     if arguments.skip_tests:
         _check_judgeable(request, samples)
@@ -98,11 +101,12 @@ def check_sandbox(kind: SandboxKind) -> None:
 
 
 def _check_judgeable(request: Request, samples: frozenset[str]) -> None:
-    without_value = set(request.inputs) - samples
+    without_value = set(request.inputs) - samples - set(request.values)
     if without_value and not request.examples and not request.tests:
         raise RequestError(
             "nothing could judge a solution: skip_tests is set, and the script cannot run on the samples without a "
-            f"value for {', '.join(sorted(without_value))}; give an example with these inputs, or tests of your own"
+            f"value for {', '.join(sorted(without_value))}; give it beside the type, (int, 5), or an example with "
+            "these inputs, or tests of your own"
         )
 
 
@@ -130,7 +134,7 @@ def _schemas(
     return {name: read_schema(name, schema) for name, schema in schemas.items()}
 
 
-def _all_inputs(samples: Iterable[str], declared: Mapping[str, Any]) -> dict[str, TypeName]:
+def _all_inputs(samples: Iterable[str], declared: Mapping[str, TypeName]) -> dict[str, TypeName]:
     from_samples: dict[str, TypeName] = dict.fromkeys(samples, "file")
     for name in from_samples:
         if name in declared:
@@ -138,7 +142,7 @@ def _all_inputs(samples: Iterable[str], declared: Mapping[str, Any]) -> dict[str
                 f"input {name!r} is declared twice, among the samples and among the inputs; "
                 "leave it out of inputs: every sample is a file input already"
             )
-    return from_samples | input_types(declared)
+    return from_samples | dict(declared)
 
 
 def _check_tests(tests: str | None) -> None:

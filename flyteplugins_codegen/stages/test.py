@@ -37,6 +37,7 @@ from flyteplugins_codegen.solution.expectations import expect_outputs
 from flyteplugins_codegen.solution.script import ScriptJob, run_script
 from flyteplugins_codegen.solution.validate import schema_cause, schemas_text
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
+from flyteplugins_codegen.stages.arguments import is_run_by_example, known_arguments
 from flyteplugins_codegen.stages.attempts import with_changed
 from flyteplugins_codegen.stages.lineage import count_tests, pending_attempt
 from flyteplugins_codegen.stages.sandboxes import WORKERS, CandidateSandboxes, RunSandboxes
@@ -145,20 +146,22 @@ def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: R
 
 
 def _script_checks(run: Run, context: _JudgingContext) -> list[Callable[[], ScriptRun]]:
-    """The user's examples, then the run on the samples, if the samples are all the inputs."""
+    """The user's examples, then the run on the samples, if every other input has a value that is known."""
     request = run.request
     checks = [
         _script_check(run, context, f"example {number}", example) for number, example in enumerate(request.examples, 1)
     ]
-    if set(request.inputs) <= set(context.samples):
-        checks.append(_script_check(run, context, SAMPLES_CASE, None))
+    tests = None if run.settings.skip_tests else context.candidate.tests
+    arguments = known_arguments(request, tests, context.samples)
+    if arguments is not None and not is_run_by_example(request, arguments):
+        checks.append(_script_check(run, context, SAMPLES_CASE, Example(inputs=arguments, outputs={})))
     return checks
 
 
-def _script_check(run: Run, context: _JudgingContext, case: str, example: Example | None) -> Callable[[], ScriptRun]:
+def _script_check(run: Run, context: _JudgingContext, case: str, example: Example) -> Callable[[], ScriptRun]:
     request = run.request
     values: dict[str, Any] = dict(context.samples)
-    for name, value in (example.inputs if example else {}).items():
+    for name, value in example.inputs.items():
         values[name] = _argument(context.folder / case.replace(" ", "-"), name, request.inputs[name], value)
     job = ScriptJob(
         solution=context.candidate.solution.code,
@@ -176,9 +179,10 @@ def _script_check(run: Run, context: _JudgingContext, case: str, example: Exampl
             lambda: run_script(context.sandboxes.scripts, job), run.settings.sandbox_retries
         )
         cause = script_run.cause or _schema_cause(run, outputs)
-        if cause is None and example is not None:
+        if cause is None and example.outputs:
             cause = expect_outputs(outputs, example.outputs, request.outputs)
-        return script_run.model_copy(update={"cause": cause})
+        arguments = example.inputs if case == SAMPLES_CASE else {}
+        return script_run.model_copy(update={"cause": cause, "arguments": arguments})
 
     return check
 

@@ -66,6 +66,21 @@ def test_a_first_answer_that_is_right_takes_two_calls_and_leaves_a_folder_that_r
     assert again.stdout.splitlines()[-1] == "5", again.stderr
 
 
+def test_values_of_inputs_are_typed_beside_their_types_and_the_script_runs_on_the_sample_with_them(
+    pyflyte: Any, table: Path, tmp_path: Path
+) -> None:
+    option = 'parser.add_argument("--table")'
+    code = job.code().replace(option, f'{option}\n    parser.add_argument("--n")\n    parser.add_argument("--rate")')
+    script = {"SolutionReply": [{**job.solution(), "code": code}], "TestsReply": [job.TESTS]}
+    inputs = '{"n": 5, "rate": ["float", 2.5]}'
+    with ModelServer(script) as server:
+        done = pyflyte.run(*arguments(server, "values", table, "--inputs", inputs, "--save_to", "valued"))
+    assert done.returncode == 0, done.stderr
+    result = json.loads((tmp_path / "valued" / "result.json").read_text())
+    assert [run["arguments"] for run in result["report"]["runs"]] == [{"n": 5, "rate": 2.5}]
+    assert result["declared_inputs"] == {"table": "file", "n": "int", "rate": "float"}
+
+
 def test_a_killed_run_goes_on_where_it_was_and_an_identical_one_only_looks_up_what_is_there(
     pyflyte: Any, table: Path
 ) -> None:

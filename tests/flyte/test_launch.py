@@ -68,6 +68,7 @@ def request_in(folder: Path) -> dict[str, Any]:
         ({"max_iterations": 99}, "SettingsError: max_iterations=99: "),
         ({"outputs": {"n": "number"}}, "InterfaceError: output 'n'"),
         ({"examples": [{"outputs": {"m": 1}}]}, "InterfaceError: example 1 names the undeclared output 'm'"),
+        ({"inputs": {"n": 5, "rate": ["float", "x"]}}, "InterfaceError: input 'rate': 'x' is no float"),
         ({"tests": "def test("}, "RequestError: tests: "),
         ({"api_base": "example.org"}, "SettingsError: api_base='example.org' is no address"),
         ({"save_to": "my/folder"}, "RequestError: save_to: 'my/folder' would be a folder in a pod"),

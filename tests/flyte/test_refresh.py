@@ -386,6 +386,8 @@ def test_a_folder_made_at_a_server_of_ones_own_asks_no_other_unless_told(saved: 
     with pytest.raises(SettingsError, match=rf"made with the model at {made_at}.*--api_base {made_at}"):
         refresh(solution=str(saved.solution), data=data)
     assert refresh(solution=str(saved.solution), data=data, api_base="public").decision == "kept"
+    # Without any call, nothing could be sent.
+    assert refresh(solution=str(saved.solution), data=data, budget={"max_calls": 0}).decision == "kept"
 
 
 def test_a_sample_that_is_gone_is_noted_and_stops_nothing(

@@ -16,8 +16,10 @@ from pod_forker import forked_pods
 from propeller import NodeFailedError, StartPod, Walk
 from walked_job import generated, outputs_of, package_workflows, registered
 
+from flyteplugins_codegen import AutoCoderAgent
 from flyteplugins_codegen.flyte.evaluation import evaluate
 from flyteplugins_codegen.flyte.sampling import generate_and_evaluate
+from flyteplugins_codegen.flyte.workflow import prepare
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.stages.strength import parts_of
 
@@ -25,6 +27,7 @@ BEFORE = ["configure_and_take_stages", "extract_context", "infer_schemas", "writ
 FIRST_DRAFT = [*BEFORE, "build_first_environment", "run_tests_and_advance"]
 KEPT = {"extract_context", "infer_schemas", "write_solution", "write_tests", "repair"}
 LOST_WHEN_DONE = {"extract_context", "write_solution", "write_tests", "build_first_environment", "finish"}
+ENV = {"ONE": "1", "TWO": "2"}
 GATEWAYS_ERROR = HttpError(520)
 NEEDS_SIX = {**job.solution(0), "code": f"__import__('si' + 'x')\n{job.code(0)}"}
 
@@ -71,7 +74,7 @@ def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_executi
     walk: Walk, tmp_path: Path
 ) -> None:
     with ModelServer({"SolutionReply": [job.solution()], "TestsReply": [job.TESTS]}) as server:
-        result = generated(walk, server, tmp_path, save_to=str(tmp_path / "kept"))
+        result = generated(walk, server, tmp_path, env_vars=ENV, save_to=str(tmp_path / "kept"))
         assert result.success, result.error
         once = [*FIRST_DRAFT, "finish"]
         assert walk.order == once
@@ -82,11 +85,20 @@ def test_a_first_answer_that_is_right_takes_each_stage_once_and_a_second_executi
         # The same content at another address.
         elsewhere = tmp_path / "elsewhere"
         elsewhere.mkdir()
-        again = generated(walk, server, elsewhere, save_to=str(tmp_path / "kept again"))
+        again = generated(walk, server, elsewhere, env_vars=ENV, save_to=str(tmp_path / "kept again"))
         assert len(server.calls) == 2
     assert walk.order[len(once) :] == [name for name in once if name not in KEPT]
     assert (again.solution, again.conversation_history) == (result.solution, result.conversation_history)
     assert (tmp_path / "kept again" / "task.py").exists()
+
+
+def test_a_request_is_the_same_in_whatever_order_a_pod_gets_its_parts(walk: Walk, tmp_path: Path) -> None:
+    """As text, because stages are cached by it."""
+    samples = {name: FlyteFile(str(job.write_table(tmp_path / f"{name}.csv", rows=3))) for name in ("a", "b")}
+    given = {"agent": AutoCoderAgent(model="openai/any", api_key="KEY"), "prompt": "count", "samples": samples}
+    given |= {"inputs": {"m": "int", "n": "int"}, "outputs": {"x": "int", "y": "int"}, "tests": job.TESTS["test_code"]}
+    first, second = (outputs_of(walk, prepare, given)["o0"] for _ in range(2))
+    assert str(second) == str(first)
 
 
 def test_tests_that_take_long_are_measured_in_parts_by_the_pods_of_a_map_task(walk: Walk, tmp_path: Path) -> None:

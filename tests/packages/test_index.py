@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
@@ -89,7 +90,11 @@ def test_an_index_that_does_not_answer_is_an_error_of_the_machine(monkeypatch: p
     assert caught.value.is_transient
 
 
-def test_without_an_index_a_lock_that_was_made_before_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_an_index_a_lock_that_was_made_before_is_enough(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("FLYTE_CODEGEN_CACHE", str(tmp_path))
+    monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
     monkeypatch.setenv("UV_OFFLINE", "1")
     with pytest.raises(IndexUnavailableError):
         index.check_index(["six==1.17.0"])

@@ -104,3 +104,7 @@ def test_a_call_without_a_literal_list_is_not_single(body):
 
 def test_content_that_is_computed_is_unknown():
     assert call_of("path.write_text(text)").contents == {None}
+
+
+def test_a_command_line_without_options_has_none():
+    assert call_of("main([])").options == frozenset()

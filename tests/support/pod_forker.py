@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from propeller import StartPod, registered_variables
+from propeller import MAP_ORDER, StartPod, registered_variables
 
 # Where programs and certificates are, and how the network is reached.
 _OF_THE_IMAGE = frozenset(
@@ -82,6 +82,7 @@ def main() -> None:
         child = os.fork()
         if child == 0:
             os.environ.update(variables)
+            _order_maps(backwards=variables.get(MAP_ORDER) == "backwards")
             output = os.open(said, os.O_WRONLY | os.O_TRUNC)
             os.dup2(output, 1)
             os.dup2(output, 2)
@@ -90,6 +91,18 @@ def main() -> None:
         _, status = os.waitpid(child, 0)
         sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
         sys.stdout.flush()
+
+
+def _order_maps(*, backwards: bool) -> None:
+    """Give the entries of every map in an order that we choose: protobuf's is any, but the same in all children."""
+    from flytekit.models.literals import LiteralMap
+
+    convert = LiteralMap.from_flyte_idl.__func__  # type: ignore[attr-defined]  # a class method has it
+
+    def from_flyte_idl(kind: type[LiteralMap], message: Any) -> LiteralMap:
+        return kind(dict(sorted(convert(kind, message).literals.items(), reverse=backwards)))
+
+    LiteralMap.from_flyte_idl = classmethod(from_flyte_idl)  # type: ignore[assignment]  # one method for another
 
 
 def _status_of(program: Any, arguments: list[str]) -> int:

@@ -33,6 +33,9 @@ from google.protobuf.json_format import MessageToDict
 MAX_READ_BYTES = 2 << 20
 """What a cluster reads at most of one file of inputs, outputs or nodes, by its default settings."""
 
+MAP_ORDER = "CODEGEN_TEST_MAP_ORDER"
+"""The variable with the order in which a pod gets the entries of maps: another one in every second execution."""
+
 Literals: TypeAlias = dict[str, Literal]
 StartPod: TypeAlias = Callable[[list[str], Mapping[str, str]], "tuple[int, str]"]
 """Runs a command with variables, and returns its status and what it said."""
@@ -95,6 +98,7 @@ class Walk:
     secrets: dict[str, str] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     row: int = 0
+    executions: int = 0
 
     @property
     def order(self) -> list[str]:
@@ -118,6 +122,7 @@ class Walk:
     def run_workflow(self, name: str, inputs: Literals) -> Literals:
         """The outputs of a registered workflow. Raises NodeFailedError."""
         spec, self.row = self.workflows[name], 0
+        self.executions += 1
         return self._run_template(
             spec.template, {part.id.name: part for part in spec.sub_workflows}, self.tasks, inputs
         )
@@ -202,6 +207,7 @@ class Walk:
         environment = container_of(template).env
         assert own_variables(template) == self.variables, f"{short_name(template)} is registered with others"
         environment |= {"FLYTE_CODEGEN_CACHE": str(store / "disk"), **start.variables, **self._injected(template)}
+        environment[MAP_ORDER] = "forwards" if self.executions % 2 else "backwards"
         status, said = self.start_pod(command_of(template, store, earlier), environment)
         if (store / "error.pb").exists():
             error = ErrorDocument.FromString((store / "error.pb").read_bytes()).error

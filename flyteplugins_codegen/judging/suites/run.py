@@ -28,6 +28,7 @@ from flyteplugins_codegen.judging.suites.verdict import (
 )
 from flyteplugins_codegen.models.run import Cause, SuiteOrigin, SuiteReport
 from flyteplugins_codegen.sandbox.contract import Execution, Job, Limits, Sandbox
+from flyteplugins_codegen.sandbox.null_device import check_null_device
 from flyteplugins_codegen.sandbox.payload import module_path, pack_modules
 from flyteplugins_codegen.text import decoded, failure_text
 
@@ -85,13 +86,19 @@ def run_suite(sandbox: Sandbox, job: SuiteJob) -> SuiteReport:
     """Run the tests against the solution. The sandbox's environment must offer pytest.
 
     Raises:
-        SandboxError: the sandbox failed, or its environment has no pytest; the candidate is not to blame.
+        SandboxError: the sandbox failed, its environment has no pytest, or the machine has no usable /dev/null; the
+            candidate is not to blame.
     """
     flaw = suite_flaw_before_running(job)
     if flaw is not None:
         return SuiteReport(origin=job.origin, expected=tuple(job.expected), cause=flaw)
     nonce = secrets.token_hex(16)
-    return suite_report(job, nonce, sandbox.run(suite_sandbox_job(job, nonce)))
+    execution = sandbox.run(suite_sandbox_job(job, nonce))
+    report = suite_report(job, nonce, execution)
+    if report.cause is not None:
+        # The runner's own traceback, if it could not start the process of the tests, is on stderr alone.
+        check_null_device(sandbox, report.model_dump_json() + decoded(execution.stderr, execution.stderr_cut))
+    return report
 
 
 def suite_report(job: SuiteJob, nonce: str, execution: Execution) -> SuiteReport:

@@ -65,10 +65,12 @@ def judge_files(workspace: AgentWorkspace, session: AgentSession) -> tuple[TestR
 def run_scratch_tests(workspace: AgentWorkspace, session: AgentSession, path: str) -> str:
     """Run only the tests in another file; return the results and the tests' output as text."""
     candidate = candidate_of(session).model_copy(update={"tests": file_text(session.files, path)})
-    alone = workspace.run.request.model_copy(update={"examples": (), "tests": None})
+    alone = workspace.run.request.model_copy(update={"examples": (), "tests": None, "values": {}})
     settings = workspace.run.settings.model_copy(update={"skip_tests": False})
     run = workspace.run.model_copy(update={"request": alone, "settings": settings})
-    report = _masked(workspace, candidate, _judge(workspace, run, candidate, {}))
+    judged = _judge(workspace, run, candidate, {})
+    tests_alone = judged.model_copy(update={"runs": tuple(each for each in judged.runs if not each.arguments)})
+    report = _masked(workspace, candidate, tests_alone)
     printed = "\n".join(suite.output for suite in report.suites)
     results = _results_text(report)
     return f"{results}\n\nPrinted:\n{shorten_middle(printed, _STREAM_CHARS)}" if printed.strip() else results
@@ -99,7 +101,8 @@ def run_on_sample(workspace: AgentWorkspace, session: AgentSession, values: Sequ
 
 def report_text(workspace: AgentWorkspace, candidate: Candidate, report: TestReport) -> str:
     """A candidate's report as text for the model: masked and bounded."""
-    return _results_text(_masked(workspace, candidate, report))
+    are_values_given = bool(workspace.run.request.values)
+    return _results_text(_masked(workspace, candidate, report), are_values_given=are_values_given)
 
 
 def sample_rows(workspace: AgentWorkspace, name: str) -> list[str]:
@@ -138,12 +141,14 @@ def _without_output(run: ScriptRun) -> ScriptRun:
     return run.model_copy(update={"stdout": "", "stderr": "", "variables": ""})
 
 
-def _results_text(report: TestReport) -> str:
+def _results_text(report: TestReport, *, are_values_given: bool = False) -> str:
     if not report.passed:
         return describe_failure(report)
     # Without durations: the text must be the same when the work is resumed or replayed.
     passed, expected = count_tests(report)
-    return f"Everything passed: the script on {len(report.runs)} cases, {passed} of {expected} tests."
+    # Values that were not given are no case here: conversations that were recorded before they were used count none.
+    cases = sum(are_values_given or not run.arguments for run in report.runs)
+    return f"Everything passed: the script on {cases} cases, {passed} of {expected} tests."
 
 
 def _input_value(request: Request, session: AgentSession, value: InputValue) -> JsonValue:

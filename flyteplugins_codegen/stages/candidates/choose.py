@@ -38,8 +38,7 @@ def same_outputs(one: TestReport, other: TestReport) -> bool:
 
 def differing_run(one: TestReport, other: TestReport) -> tuple[ScriptRun, ScriptRun] | None:
     """The first case on which the outputs of two candidates differ, as a run of each; None if there is none."""
-    others = {run.case: run for run in other.runs}
-    pairs = ((run, others[run.case]) for run in one.runs if run.case in others)
+    pairs = _same_cases(one, other)
     return next((pair for pair in pairs if differing_output(*pair) is not None), None)
 
 
@@ -51,13 +50,18 @@ def differing_output(one: ScriptRun, other: ScriptRun) -> str | None:
 
 def can_be_compared(one: TestReport, other: TestReport) -> bool:
     """Whether two candidates have at least one output that can be compared."""
-    others = {run.case: run for run in other.runs}
     return any(
-        _are_same(value, others[run.case].outputs.get(name)) is not None
-        for run in one.runs
-        if run.case in others
+        _are_same(value, twin.outputs.get(name)) is not None
+        for run, twin in _same_cases(one, other)
         for name, value in run.outputs.items()
     )
+
+
+def _same_cases(one: TestReport, other: TestReport) -> Iterator[tuple[ScriptRun, ScriptRun]]:
+    """The runs of both on the same case; on the samples, with the same values of the other inputs."""
+    others = {run.case: run for run in other.runs}
+    pairs = ((run, others[run.case]) for run in one.runs if run.case in others)
+    return (pair for pair in pairs if pair[0].arguments == pair[1].arguments)
 
 
 def passed_generated_tests(report: TestReport) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from flyteplugins_codegen.models.run import (
     TestReport,
 )
 from flyteplugins_codegen.source.tests import find_test_functions, function_of, source_of
+from flyteplugins_codegen.stages.arguments import why_not_run
 from flyteplugins_codegen.stages.candidates.choose import (
     can_be_compared,
     choose,
@@ -68,7 +69,8 @@ def confidence_in(run: Run, chosen: Attempt) -> float | None:
     These votes count: each example and each of the user's tests that it passed, 1; the generated tests together, if
     their author had not seen the candidate, their measured strength; every other draft that passes the user's checks,
     1 for or against, by what it does. Each repair behind the candidate is a vote against: a candidate that was changed
-    until a check passed has not passed it blind. Laplace's rule of succession makes of them
+    until a check passed has not passed it blind. So is a script that never ran on the samples, because an input has no
+    known value: only its tests have run it. Laplace's rule of succession makes of them
     (for + 1) / (for + against + 2): 0.67 for a first draft that only passes generated tests of full strength, 0.8 if
     two more drafts do the same, more with every example. 1.0 would be certainty, which no number of checks reaches.
     None if the candidate failed or has no vote, such as a single draft that only ran on the samples.
@@ -89,7 +91,7 @@ def _votes(run: Run, chosen: Attempt, report: TestReport) -> Votes:
     repairs = sum(attempt.action == "repair" and not attempt.unusable for attempt in lineage)
     return Votes(
         agreeing=_user_checks(report) + _vote_of_generated_tests(run, chosen, report) + sum(agree),
-        dissenting=repairs + len(agree) - sum(agree),
+        dissenting=repairs + bool(why_not_run(run.request, report)) + len(agree) - sum(agree),
     )
 
 
@@ -163,7 +165,9 @@ def _answers(groups: Sequence[Group], texts: Sequence[str]) -> tuple[Answer, ...
 
 def _input_text(request: Request, run: ScriptRun) -> str:
     if run.case == SAMPLES_CASE:
-        return ", ".join(f"{sample.name}={sample.file_name}" for sample in request.samples) or "no inputs"
+        files = [f"{sample.name}={sample.file_name}" for sample in request.samples]
+        values = [f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in run.arguments.items()]
+        return shorten_middle(", ".join([*files, *values]), _INPUT_CHARS) or "no inputs"
     example = request.examples[int(run.case.rpartition(" ")[2]) - 1]
     return shorten_middle(json.dumps(example.inputs, ensure_ascii=False), _INPUT_CHARS)
 

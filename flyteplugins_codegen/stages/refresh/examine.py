@@ -17,8 +17,9 @@ from flyteplugins_codegen.llm.budget import total_cost_usd
 from flyteplugins_codegen.models.data import DataContext, DriftReport, TableSchema
 from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.refresh import Earlier, Examination, Refresh, Renewal
-from flyteplugins_codegen.models.run import Attempt, Cause, Run
+from flyteplugins_codegen.models.run import Attempt, Cause, Run, TestReport
 from flyteplugins_codegen.portable.validator import UncheckedError, UnreadableError, check_table, describe
+from flyteplugins_codegen.stages.arguments import inputs_without_sample, ran_on_samples
 from flyteplugins_codegen.stages.attempts import with_changed
 from flyteplugins_codegen.stages.context import extract_context, infer_schemas, with_rules, with_schemas
 from flyteplugins_codegen.stages.drive import drive_on
@@ -57,7 +58,7 @@ def examine(earlier: Earlier, data: Mapping[str, Path]) -> Examination:
         broken=broken,
         flaws=flaws,
         report=report,
-        notes=(*unchecked, *_not_run(earlier.request, request, data)),
+        notes=(*unchecked, *_not_run(earlier.request, request, report)),
     )
 
 
@@ -146,9 +147,9 @@ def _flaws(schemas: Mapping[str, TableSchema], data: Mapping[str, Path], uncheck
             raise SampleError(f"data {name!r}: {path} cannot be read ({error.strerror})") from error
 
 
-def _not_run(old: Request, new: Request, data: Mapping[str, Path]) -> Iterator[str]:
-    without_value = [name for name in new.inputs if name not in data]
-    if without_value:
+def _not_run(old: Request, new: Request, report: TestReport) -> Iterator[str]:
+    without_value = [name for name in inputs_without_sample(new) if name not in new.values]
+    if without_value and not ran_on_samples(new, report):
         yield f"the script was not run on the data: there is no value for {', '.join(without_value)}"
     left_out = len(old.examples) - len(new.examples)
     if left_out:

@@ -56,7 +56,7 @@ def _runs(runs: tuple[ScriptRun, ...], room: Room) -> str:
 
 
 def _run(run: ScriptRun, room: Room) -> str:
-    case = "The script on the samples" if run.case == SAMPLES_CASE else f"The script on {run.case}"
+    case = f"The script on the samples{run.arguments_text}" if run.case == SAMPLES_CASE else f"The script on {run.case}"
     head = _mark(is_passed=run.passed) + f"{fitting(case, min(room.chars, _NAME_CHARS))} {_took(run.wall_s)}"
     message = log(run.cause.message, room.chars) if run.cause else ""
     outputs = bullets((_output(*item, room) for item in list(run.outputs.items())[: room.rows]), "outputs")

@@ -11,6 +11,7 @@ from flyteplugins_codegen.llm.budget import total_cost_usd
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.job import Candidate
 from flyteplugins_codegen.models.run import Attempt, Disagreement, Run
+from flyteplugins_codegen.stages.arguments import why_not_run
 from flyteplugins_codegen.stages.lineage import count_tests
 from flyteplugins_codegen.stages.report.attempts import render_timeline, render_trust
 from flyteplugins_codegen.stages.report.data import render_data
@@ -65,7 +66,15 @@ def _head(content: ReportContent, name: str) -> str:
     verdict = badge("passed", "good") if content.error is None else badge("failed", "bad")
     reason = f'<p class="error">{fitting(content.error, 2_000)}</p>' if content.error is not None else ""
     tiles = "".join(f"<div><dt>{label}</dt><dd>{value}</dd></div>" for label, value in _tiles(content))
+    reason += _warning(content)
     return f'<header><h1>{name} {verdict}</h1>{reason}<dl class="tiles">{tiles}</dl></header>'
+
+
+def _warning(content: ReportContent) -> str:
+    """Says that the solution never ran on the samples; "" if it did."""
+    chosen = content.attempt
+    why = why_not_run(content.run.request, chosen.report) if chosen else ""
+    return f"<p><b>{fitting(why, 600)}</b></p>" if why else ""
 
 
 def _tiles(content: ReportContent) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judged import NAMES, attempt, crashed, judged, ran, suite
 
-from flyteplugins_codegen.models.job import Request
+from flyteplugins_codegen.models.job import Request, Sample
 from flyteplugins_codegen.models.run import Attempt, DroppedTest, Run, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.stages.candidates.explain import Votes, confidence_in
@@ -61,6 +61,15 @@ def test_a_draft_whose_outputs_cannot_be_compared_has_no_vote():
 
 def test_there_is_no_confidence_in_a_draft_that_only_ran_on_the_samples():
     assert confidence(attempt(1, TestReport(runs=(ran(total=1),)))) is None
+
+
+def test_a_script_that_never_ran_on_the_samples_has_a_vote_against_it():
+    sample = Sample(name="sales", file_name="sales.csv", size_bytes=9, digest="0" * 64)
+    request = Request(prompt="p", samples=(sample,), inputs={"sales": "file", "top": "int"})
+    blind, seen = TestReport(suites=(suite(NAMES),)), TestReport(runs=(ran(total=1),), suites=(suite(NAMES),))
+    for report, expected in ((blind, 1 / 2), (seen, 2 / 3)):
+        run = Run(settings=Settings(model="openai/m"), request=request, attempts=(attempt(1, report),))
+        assert confidence_in(run, run.attempts[0]) == pytest.approx(expected)
 
 
 def test_there_is_no_confidence_in_a_candidate_that_failed():
