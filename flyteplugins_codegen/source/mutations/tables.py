@@ -219,7 +219,9 @@ def _length(place: Place, node: ast.Call) -> Iterator[Change]:
     """One row fewer; comparisons of a length have changes of their own."""
     is_length = isinstance(node.func, ast.Name) and node.func.id == "len"
     above = place.parent(node)
-    if is_length and not isinstance(above, ast.Compare | ast.BoolOp | ast.If | ast.IfExp | ast.While | ast.UnaryOp):
+    is_shifted = isinstance(above, ast.BinOp) and isinstance(above.right, ast.Constant)  # `len(a) - 1` has a constant
+    is_condition = isinstance(above, ast.Compare | ast.BoolOp | ast.If | ast.IfExp | ast.While | ast.UnaryOp)
+    if is_length and not is_condition and not is_shifted:
         by = f"({place.text.at(span_of(node))} - 1)"
         if not _in_message(place, node):
             yield Change("row", span_of(node), by, f"`{excerpt(node)} - 1` for `{excerpt(node)}`")
