@@ -111,7 +111,11 @@ TABLES = [
         "a = int(c['y']) + int(c['y']) + len(c['z'])", "a = int(c['x']) + int(c['x']) + len(c['z'])",
     }),
     ("a = b['x'] + c['y']", "column", set()),  # of different tables
-    ("a = b.mean()", "aggregate", {"a = b.median()"}),
+    ("a = b.mean()", "aggregate", {"a = b.max()"}),
+    ("a = statistics.mean(b)", "aggregate", {"a = statistics.median(b)"}),
+    ("a = mean(b)", "aggregate", {"a = max(b)"}),
+    ("a = sum(b, [])", "aggregate", set()),
+    ("a = b.median()", "aggregate", {"a = b.mean()"}),
     ("a = max(b)", "aggregate", {"a = min(b)"}),
     ("a = b.agg({'sum': 'max', 'y': 'sum'})", "aggregate", {
         "a = b.agg({'sum': 'min', 'y': 'sum'})", "a = b.agg({'sum': 'max', 'y': 'max'})",

@@ -23,10 +23,10 @@ from flyteplugins_codegen.source.mutations.change import (
 )
 from flyteplugins_codegen.source.python import last_name
 
-# Each differs from the other on groups of two different values.
+# Two different values tell most of these from their replacement; a mean and a median take three.
 _AGGREGATES: Final = {
     "sum": "max",
-    "mean": "median",
+    "mean": "max",
     "median": "mean",
     "max": "min",
     "min": "max",
@@ -50,9 +50,12 @@ _AGGREGATES: Final = {
     "fmean": "median",
     "median_low": "median_high",
     "median_high": "median_low",
-    "size": "nunique",
 }
-_BUILT_IN_AGGREGATES: Final = frozenset({"sum", "max", "min", "any", "all"})
+# The module has no `max`, and what is imported from it may be one name alone.
+_OF_STATISTICS: Final = {"mean": "median", "median": "mean"}
+_BUILT_IN_AGGREGATES: Final = {"sum": "max", "max": "min", "min": "max", "any": "all", "all": "any"} | dict.fromkeys(
+    ("mean", "fmean", "median"), "max"
+)
 _AGGREGATING: Final = frozenset({"agg", "aggregate", "transform", "pivot_table", "NamedAgg", "resample", "apply"})
 _JOINS: Final = {"left": "inner", "inner": "left", "outer": "inner", "right": "inner", "full": "inner"}
 _FLAGS: Final = frozenset({"ascending", "reverse", "descending", "skipna", "dropna", "right", "include_lowest"})
@@ -95,17 +98,19 @@ def table_changes(place: Place, node: ast.AST) -> Iterator[Change]:
 def _aggregate(node: ast.Call) -> Iterator[Change]:
     """Another aggregate for `frame.sum()`, `statistics.mean(values)` or the built-in `max(values)`."""
     name = last_name(node)
-    other = _AGGREGATES.get(name)
-    if other is None or not _aggregates(node, name):
-        return
-    if isinstance(node.func, ast.Name) and name == "sum" and not _has_list(node):
-        return
-    yield _renamed("aggregate", node, other)
+    if isinstance(node.func, ast.Name):
+        other = _BUILT_IN_AGGREGATES.get(name)
+        is_aggregate = _has_list(node) if name == "sum" else bool(node.args)
+    else:
+        is_module = isinstance(node.func, ast.Attribute) and last_name(node.func.value) == "statistics"
+        other = (_OF_STATISTICS if is_module else {}).get(name, _AGGREGATES.get(name))
+        is_aggregate = _aggregates(node, name)
+    if other is not None and is_aggregate:
+        yield _renamed("aggregate", node, other)
 
 
 def _aggregates(call: ast.Call, name: str) -> bool:
-    if isinstance(call.func, ast.Name):
-        return (name in _BUILT_IN_AGGREGATES and bool(call.args)) or name in {"mean", "median", "fmean"}
+    """Whether a method is an aggregate: `text.count("a")` is none."""
     if name in {"nlargest", "nsmallest", "median_low", "median_high", "fmean", "pstdev", "stdev"}:
         return True
     texts = (ast.Constant, ast.JoinedStr)
