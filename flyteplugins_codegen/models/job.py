@@ -10,12 +10,12 @@ import datetime as dt
 import keyword
 import re
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
-from pydantic import Field, JsonValue, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field, JsonValue
 
 from flyteplugins_codegen.errors import InterfaceError
-from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.base import Extended, Value
 from flyteplugins_codegen.models.data import TableSchema
 from flyteplugins_codegen.models.environment import EnvironmentLock
 
@@ -113,7 +113,7 @@ class Example(Value):
     outputs: dict[str, JsonValue]
 
 
-class Request(Value):
+class Request(Extended):
     """The whole job. `inputs` are all inputs in declared order, including the samples as `file`.
 
     `schemas` are those that the user gave for samples and output files, by name. `values` are those that the user gave
@@ -131,13 +131,7 @@ class Request(Value):
     tests: str | None = None
     values: dict[str, JsonValue] = Field(default_factory=dict)
 
-    @model_serializer(mode="wrap")
-    def _without_empty_values(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        # The digest of a request without values is what it was before there were values: kept work is found again.
-        fields: dict[str, Any] = serialize(self)
-        if not fields.get("values"):
-            fields.pop("values", None)
-        return fields
+    later_fields: ClassVar[frozenset[str]] = frozenset({"values"})
 
 
 class CodePlan(Value):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import ConfigDict, Field, JsonValue
 
-from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.base import Extended, Value
 from flyteplugins_codegen.models.data import AppliedConstraint, DataContext, TableSchema
 from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.job import Candidate, Request
@@ -79,7 +79,7 @@ class Cause(Value):
         return f"{self.kind.replace('_', ' ')}{about}: {line}"
 
 
-class ScriptRun(Value):
+class ScriptRun(Extended):
     """One run of the script: on the samples (`case=SAMPLES_CASE`) or on an example (`case="example 1"`).
 
     `variables` are the local variables of its functions when it raised an exception, a line for each function.
@@ -98,6 +98,8 @@ class ScriptRun(Value):
     wall_s: float = 0.0
     isolation: tuple[str, ...] = ()
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"arguments"})
 
     @property
     def arguments_text(self) -> str:
