@@ -206,7 +206,7 @@ class TestReport(Value):
         return bool(self.runs or self.suites) and not self.causes
 
 
-class TestStrength(Value):
+class TestStrength(Extended):
     """How many mutants of a solution its tests detect: how well they tell it from slightly wrong versions.
 
     `share` is `killed / total`, 0 for tests that assert nothing, None if nothing could be measured. Of `made` mutants,
@@ -224,6 +224,8 @@ class TestStrength(Value):
     survivors: tuple[str, ...] = ()
     wall_s: float = 0.0
     reason: str = ""
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"reason"})
 
 
 # --- how candidates compare -------------------------------------------------------------------------------------------

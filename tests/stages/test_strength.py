@@ -170,8 +170,11 @@ def test_parts_of_a_measurement_keep_why_the_strength_is_0():
     assert (strength.share, strength.killed, strength.reason) == (0.0, 2, "why")
 
 
-def test_a_strength_saved_without_a_reason_is_read():
-    assert TestStrength.model_validate({"share": 0.5, "killed": 1, "total": 2, "made": 2}).reason == ""
+def test_a_strength_without_a_reason_is_saved_and_read_as_before_there_were_reasons():
+    strength = TestStrength.model_validate({"share": 0.5, "killed": 1, "total": 2, "made": 2})
+    assert strength.reason == ""
+    assert "reason" not in strength.model_dump_json()
+    assert "why" in TestStrength(share=0.0, reason="why").model_dump_json()
 
 
 def test_a_request_for_stronger_tests_says_nothing_new_where_values_are_asserted():
