@@ -268,6 +268,7 @@ def _strengthen(run: Run, base: Attempt) -> StrengthenTests | None:
     if has_asked or not has_room or settings.backend == "agent":
         return None
     reason = f"{len(strength.survivors)} of {strength.total} wrong versions of the solution pass its tests"
+    reason = f"{strength.reason}; {reason}" if strength.reason else reason
     return StrengthenTests(survivors=strength.survivors, reason=reason)
 
 

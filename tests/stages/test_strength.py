@@ -9,6 +9,7 @@ import row_count_job as job
 from model_server import HttpError, ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent
+from flyteplugins_codegen.llm.prompts import STRONGER_CONTRACT, JobBrief, stronger_messages
 from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Request
 from flyteplugins_codegen.models.run import Attempt, Run, ScriptRun, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
@@ -138,7 +139,49 @@ def test_without_a_usable_reply_the_run_ends_with_the_strength_that_it_has(table
     result = generate(table, script, f"unusable {reply}", calls=asked)
     assert result.success
     assert result.test_strength == 0
-    assert len(result.surviving_mutants) == 3
+    assert len(result.surviving_mutants) == 2
+
+
+READABLE = {
+    "test_code": CALLS_ONLY
+    + "    assert rows.strip()\n    assert int(rows) >= 0\n\n\n"
+    + "def test_a_missing_file_is_an_error():\n    with pytest.raises(OSError):\n        main(['--table', 'none'])\n"
+}
+READABLE["test_code"] = "import pytest\n" + READABLE["test_code"]
+
+
+def test_tests_that_assert_no_value_of_an_output_have_no_strength_and_are_strengthened(table):
+    script = {"SolutionReply": [job.solution()], "TestsReply": [READABLE], "StrongerTestsReply": [job.TESTS]}
+    result = generate(table, script, "readable", calls=script)
+    weak, strong = result.attempt_history
+    assert (weak.strength.share, weak.strength.reason) == (0.0, "no test asserts a value of the output row_count")
+    assert weak.strength.survivors
+    assert strong.reason.startswith("no test asserts a value of the output row_count; ")
+    (prompt,) = [m["content"] for m in result.conversation_history if "Wrong versions that pass" in m["content"]]
+    assert prompt.endswith(
+        "Above all: no test asserts a value of the output row_count. Assert values of every output, worked out by hand."
+    )
+    assert (result.test_strength, strong.strength.reason) == (1.0, "")
+
+
+def test_parts_of_a_measurement_keep_why_the_strength_is_0():
+    parts = [TestStrength(share=0.0, killed=2, total=2, made=2, reason="why"), TestStrength(share=None)]
+    strength = with_parts(run_of(), parts).attempts[0].strength
+    assert (strength.share, strength.killed, strength.reason) == (0.0, 2, "why")
+
+
+def test_a_strength_without_a_reason_is_saved_and_read_as_before_there_were_reasons():
+    strength = TestStrength.model_validate({"share": 0.5, "killed": 1, "total": 2, "made": 2})
+    assert strength.reason == ""
+    assert "reason" not in strength.model_dump_json()
+    assert "why" in TestStrength(share=0.0, reason="why").model_dump_json()
+
+
+def test_a_request_for_stronger_tests_says_nothing_new_where_values_are_asserted():
+    candidate = run_of().attempts[0].candidate
+    brief = JobBrief(request=Request(prompt="p"))
+    assert stronger_messages(brief, candidate, ("a",)) == stronger_messages(brief, candidate, ("a",), "")
+    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith(STRONGER_CONTRACT)
 
 
 @pytest.mark.parametrize(
