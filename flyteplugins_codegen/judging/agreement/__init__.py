@@ -1,0 +1,1 @@
+"""Whether two programs of the same job agree: their outputs compared by meaning, and the fewest rows that differ."""
