@@ -13,7 +13,9 @@ from flyteplugins_codegen.models.data import ColumnProfile
 
 _NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?(\d*)|\.(\d+))\s*")
 _DAY = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:Z|[+-]\d\d:?\d\d)?)?")
-_KEY_NAME = re.compile(r"(?:.*[_\s.-])?(?:id|ids|key|code|no|nr|number|uuid|guid|index|sku|isbn|zip|postcode)", re.IGNORECASE)
+_KEY_NAME = re.compile(
+    r"(?:.*[_\s.-])?(?:id|ids|key|code|no|nr|number|uuid|guid|index|sku|isbn|zip|postcode)", re.IGNORECASE
+)
 _CAMEL_KEY = re.compile(r".*[a-z](?:Id|ID|Key|Code|Number)")
 _MOST_DECIMALS = 6
 _NEAR = 0.1

@@ -196,7 +196,9 @@ def _shares_columns(name: str, tables: Mapping[str, SampleTable], keys: Sequence
 
 def _has_keys(profile: SampleProfile) -> bool:
     """Whether rows are identified by columns that are no measurements."""
-    measured = {name for name, column in profile.columns.items() if column.arrow_type in {"double", "float", "halffloat"}}
+    measured = {
+        name for name, column in profile.columns.items() if column.arrow_type in {"double", "float", "halffloat"}
+    }
     return any(not measured.intersection(key) for key in profile.candidate_keys)
 
 
@@ -245,8 +247,12 @@ def _one_row(sample: _Sample, _: str) -> Iterator[_Draft]:
 
 
 def _doubled(sample: _Sample, description: str) -> Iterator[_Draft]:
-    if not (sample.has_keys or sample.is_joined or speaks_of_duplicates(description) or speaks_of_row_order(description)):
-        yield _Draft(sample, "doubled", "with every other row, each twice", [row for row in sample.rows[::2] for _ in range(2)])
+    if not (
+        sample.has_keys or sample.is_joined or speaks_of_duplicates(description) or speaks_of_row_order(description)
+    ):
+        yield _Draft(
+            sample, "doubled", "with every other row, each twice", [row for row in sample.rows[::2] for _ in range(2)]
+        )
 
 
 def _columns_reordered(sample: _Sample, description: str) -> Iterator[_Draft]:
@@ -343,7 +349,11 @@ def _border_values(column: Column, border: Border) -> list[Any]:
     if not column.is_number:
         return []
     at, step = float(border.value), column.step
-    around = (at - step, at, at + step) if column.step < 1 or at.is_integer() else (float(int(at // 1)), float(int(at // 1) + 1))
+    around = (
+        (at - step, at, at + step)
+        if column.step < 1 or at.is_integer()
+        else (float(int(at // 1)), float(int(at // 1) + 1))
+    )
     held = {number for number in column.numbers if number is not None}
     may_be_codes = column.step == 1 and len(held) <= _FEW_VALUES
     values = [round(value, 9) for value in around if column.is_near(value)]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
-from flyteplugins_codegen.data.formats import Content, CsvDialect, first_rows, identify, read_head, sniff_dialect
+from flyteplugins_codegen.data.formats import Content, CsvDialect, identify, read_head, sniff_dialect
 from flyteplugins_codegen.errors import SampleError
 from flyteplugins_codegen.portable.validator import NULLS
 
@@ -67,7 +67,13 @@ def read_table(path: Path) -> SampleTable | None:
         content = identify(path.name, path)
         reader = _READERS.get(content.format)
         return None if reader is None or path.stat().st_size > _MOST_BYTES else reader(path, content)
-    except (SampleError, OSError, ValueError, RecursionError, csv.Error):  # UnicodeError and ArrowInvalid are ValueError
+    except (
+        SampleError,
+        OSError,
+        ValueError,
+        RecursionError,
+        csv.Error,
+    ):  # UnicodeError and ArrowInvalid are ValueError
         return None
 
 
@@ -108,8 +114,12 @@ class _CsvLayout:
         delimiter, quote, escape = self.dialect.delimiter, self.dialect.quote, self.dialect.escape
         if quote not in record:
             return tuple(record.split(delimiter))
-        inner = rf"[^{quote}]|{quote}{quote}" if escape is None else rf"[^{quote}{re.escape(escape)}]|{re.escape(escape)}."
-        cell = re.compile(rf"({quote}(?:{inner})*{quote}|[^{quote}{re.escape(delimiter)}][^{re.escape(delimiter)}]*|)", re.DOTALL)
+        inner = (
+            rf"[^{quote}]|{quote}{quote}" if escape is None else rf"[^{quote}{re.escape(escape)}]|{re.escape(escape)}."
+        )
+        cell = re.compile(
+            rf"({quote}(?:{inner})*{quote}|[^{quote}{re.escape(delimiter)}][^{re.escape(delimiter)}]*|)", re.DOTALL
+        )
         cells, position = [], 0
         while True:
             match = cell.match(record, position)
@@ -194,7 +204,11 @@ def _csv_records(text: str, dialect: CsvDialect, end: str) -> tuple[list[str], l
     for row in reader:
         record = "".join(lines[start : reader.line_num])
         start = reader.line_num
-        if len(row) != len(fields[0] if fields else row) or not record.strip() or not _ends_well(record, end, start == len(lines)):
+        if (
+            len(row) != len(fields[0] if fields else row)
+            or not record.strip()
+            or not _ends_well(record, end, start == len(lines))
+        ):
             return None
         records.append(record.removesuffix(end))
         if len(fields) < _MOST_CHECKED_ROWS:
@@ -203,7 +217,9 @@ def _csv_records(text: str, dialect: CsvDialect, end: str) -> tuple[list[str], l
 
 
 def _ends_well(record: str, end: str, is_last: bool) -> bool:  # noqa: FBT001 - a fact about the record
-    return record.endswith(end) and not (end == "\n" and record.endswith("\r\n")) or (is_last and not record.endswith(_LINE_ENDS))
+    return (record.endswith(end) and not (end == "\n" and record.endswith("\r\n"))) or (
+        is_last and not record.endswith(_LINE_ENDS)
+    )
 
 
 def _is_header(names: tuple[str, ...], rows: list[list[str]]) -> bool:
@@ -218,7 +234,10 @@ def _is_header(names: tuple[str, ...], rows: list[list[str]]) -> bool:
     if any(row[position] == name for position, name in enumerate(names) for row in rows):
         return False
     figures = [name for name in spelled if _NUMBER_OR_DATE.fullmatch(name)]
-    ascend = all(one < other if len(one) == len(other) else len(one) < len(other) for one, other in zip(figures, figures[1:], strict=False))
+    ascend = all(
+        one < other if len(one) == len(other) else len(one) < len(other)
+        for one, other in zip(figures, figures[1:], strict=False)
+    )
     is_pivot = len(figures) > 1 and ascend and not any("." in name for name in figures)
     if len(spelled) == 1:
         return all(_NUMBER_OR_DATE.fullmatch(row[0].strip()) or row[0].strip() in NULLS for row in rows)
@@ -241,7 +260,9 @@ class _JsonTable(SampleTable):
         positions = self._positions(columns)
         names = [json.dumps(self.columns[position], ensure_ascii=False) for position in positions]
         records = [
-            "{" + ", ".join(f"{name}: {row[at]}" for name, at in zip(names, positions, strict=True) if row[at] is not None) + "}"
+            "{"
+            + ", ".join(f"{name}: {row[at]}" for name, at in zip(names, positions, strict=True) if row[at] is not None)
+            + "}"
             for row in rows
         ]
         text = "".join(f"{record}\n" for record in records) if self._is_lines else "[" + ",\n ".join(records) + "]\n"

@@ -79,7 +79,9 @@ _OTHER_NUMBER_AFTER = re.compile(
     r"times|samples?|st\b|nd\b|rd\b|th\b|observations?|measurements?|readings?|values?|entries|percent of|% of))|[*/^×÷_]|-\w)",
     re.IGNORECASE,
 )
-_TIME_UNIT = re.compile(r"^[-\s](?:full |whole )?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|quarters?)\b", re.IGNORECASE)
+_TIME_UNIT = re.compile(
+    r"^[-\s](?:full |whole )?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|quarters?)\b", re.IGNORECASE
+)
 _OVER = re.compile(r"\bover (?:the )?$", re.IGNORECASE)
 _COMMA_CHARACTERS = 15
 _DATE = re.compile(r"(?<![\w-])(\d{4}-\d\d-\d\d)(?![\w-]|:)")

@@ -13,8 +13,14 @@ PHRASINGS: tuple[tuple[str, str], ...] = (
     ("top: the product with the largest sum of quantity; share: its part of the whole quantity, 0 to 1.", "free"),
     ("late: the share of deliveries with delivered after promised (ISO dates), 0 to 1; worst: most days late.", "free"),
     ("median: the median of age, rows without an age left out; known: how many have one.", "free"),
-    ("unique: the number of different addresses (column email), upper and lower case alike; domains: of domains.", "free"),
-    ("peak: the largest mean of three values in a row (column value); position: at which row it starts, from 1.", "free"),
+    (
+        "unique: the number of different addresses (column email), upper and lower case alike; domains: of domains.",
+        "free",
+    ),
+    (
+        "peak: the largest mean of three values in a row (column value); position: at which row it starts, from 1.",
+        "free",
+    ),
     ("total: the length of all sessions together, from start and end in seconds; sessions: how many.", "free"),
     (
         "Count the days with at least 1 mm of precipitation as rainy_days. Write monthly: one row for each month with "
@@ -64,12 +70,21 @@ PHRASINGS: tuple[tuple[str, str], ...] = (
     ("Order by count (descending) and, where counts are equal, by name.", "asked_with_ties"),
     ("Largest total first, equal totals by the smaller id.", "asked_with_ties"),
     ("Sort the rows by department, salary descending within each department.", "asked_with_ties"),
-    ("The ten longest flights, longest first. In case of a tie the one with the earlier departure comes first.", "asked_with_ties"),
+    (
+        "The ten longest flights, longest first. In case of a tie the one with the earlier departure comes first.",
+        "asked_with_ties",
+    ),
     ("Write top.csv ordered by score from high to low; break ties by user_id.", "asked_with_ties"),
-    ("List the words by frequency, most frequent first, words of the same frequency alphabetically.", "asked_with_ties"),
+    (
+        "List the words by frequency, most frequent first, words of the same frequency alphabetically.",
+        "asked_with_ties",
+    ),
     ("Rows are sorted by country, then year.", "asked_with_ties"),
     ("Sort ascending by (state, county).", "asked_with_ties"),
-    ("Sorted by origin, then by mean mpg, highest first; rows with equal means keep the order of the file.", "asked_with_ties"),
+    (
+        "Sorted by origin, then by mean mpg, highest first; rows with equal means keep the order of the file.",
+        "asked_with_ties",
+    ),
     ("Sort by date, and for the same date by station.", "asked_with_ties"),
     # Words of order that say nothing about the rows of an output.
     ("orders: the number of orders of each customer, as customer and orders.", "free"),
