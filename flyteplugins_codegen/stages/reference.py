@@ -15,12 +15,12 @@ from concurrent.futures import Executor, Future
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from flyteplugins_codegen.data.derived.derive import DerivedCase, derive_cases
 from flyteplugins_codegen.data.derived.tables import SampleTable, read_table
 from flyteplugins_codegen.judging.agreement.compare import OutputDifference, difference
-from flyteplugins_codegen.judging.agreement.order import order_asked
+from flyteplugins_codegen.judging.agreement.order import is_rounding_fixed, order_asked
 from flyteplugins_codegen.judging.agreement.reduce import fewest_rows
 from flyteplugins_codegen.judging.agreement.run import MAX_BYTES, ComputationJob, Computed, OutputValue, compute_cases
 from flyteplugins_codegen.models.job import Request, TypeName
@@ -93,6 +93,7 @@ class Comparison:
             {name: value for name in names if (value := other[name]) is not None},
             self.request.outputs,
             order_asked(self.description, self.request.outputs),
+            is_rounding_fixed=is_rounding_fixed(self.description),
         )
 
 
@@ -216,36 +217,44 @@ def _compared(comparison: Comparison, cases: Sequence[_Case]) -> ReferenceReport
         found = _difference_on(comparison, case)
         if found is None:
             agreed.append(case.label)
-        elif case.is_settled and not case.solution.is_refusal:
-            settled.append(found)
         else:
-            unsettled.append(found)
+            (settled if case.is_settled and found.is_settled else unsettled).append(found.told)
     return ReferenceReport(
         agreed=tuple(agreed), difference=settled[0] if settled else None, unsettled=tuple(unsettled[:5])
     )
 
 
-def _difference_on(comparison: Comparison, case: _Case) -> OutputsDiffer | None:
+class _Found(NamedTuple):
+    """A difference. Not settled are a last digit of a rounded number, and data that the solution refuses."""
+
+    told: OutputsDiffer
+    is_settled: bool
+
+
+def _difference_on(comparison: Comparison, case: _Case) -> _Found | None:
     """How the two differ on a case on which the reference has finished."""
     arguments = ", ".join(f"{name} = {short_repr(value)}" for name, value in comparison.arguments.items())
-    told = OutputsDiffer(case=case.label, output_name="", solution_answer="", reference_answer="", arguments=arguments)
     if case.solution.ending != "finished":
-        changes = {
-            "output_name": ", ".join(comparison.request.outputs),
-            "solution_answer": f"ended with {case.solution.error}",
-            "reference_answer": _outputs_text(case.reference.outputs),
-        }
-        return told.model_copy(update=changes)
+        crash = OutputsDiffer(
+            case=case.label,
+            output_name=", ".join(comparison.request.outputs),
+            solution_answer=f"ended with {case.solution.error}",
+            reference_answer=_outputs_text(case.reference.outputs),
+            arguments=arguments,
+        )
+        return _Found(crash, is_settled=not case.solution.is_refusal)
     found = comparison.differ(case.solution.outputs, case.reference.outputs)
     if found is None:
         return None
-    changes = {
-        "output_name": found.output,
-        "where": found.where,
-        "solution_answer": found.one,
-        "reference_answer": found.other,
-    }
-    return told.model_copy(update=changes)
+    told = OutputsDiffer(
+        case=case.label,
+        output_name=found.output,
+        where=found.where,
+        solution_answer=found.one,
+        reference_answer=found.other,
+        arguments=arguments,
+    )
+    return _Found(told, is_settled=not found.is_last_digit)
 
 
 def _outputs_text(outputs: Mapping[str, OutputValue | None]) -> str:
@@ -322,6 +331,7 @@ class _Reduction:
     def _difference(self, solution: Computed, reference: Computed) -> OutputsDiffer | None:
         """The difference if it is of the kind that is reduced: of outputs, or a crash."""
         is_crash = self.case.solution.ending != "finished"
-        if reference.ending != "finished" or (solution.ending != "finished") != is_crash or solution.is_refusal:
+        if reference.ending != "finished" or (solution.ending != "finished") != is_crash:
             return None
-        return _difference_on(self.comparison, replace(self.case, solution=solution, reference=reference))
+        found = _difference_on(self.comparison, replace(self.case, solution=solution, reference=reference))
+        return found.told if found is not None and found.is_settled else None

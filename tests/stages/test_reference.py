@@ -35,6 +35,10 @@ def report(result: CodeGenEvalResult) -> ReferenceReport:
     return result.report.reference
 
 
+def last_prompt(server: ModelServer) -> str:
+    return str(server.calls[-1].body["messages"][-1]["content"])
+
+
 def asked(server: ModelServer) -> list[str]:
     return [call.name for call in server.calls]
 
@@ -56,7 +60,7 @@ def test_a_wrong_solution_that_passes_its_tests_is_repaired_on_the_row_that_show
     script = {"SolutionReply": [WRONG], "TestsReply": [job.tests(job.reference())], "RepairReply": [mended]}
     with ModelServer(script) as server:
         result = generate(server, sales)
-        prompt = server.calls[-1].text
+        prompt = last_prompt(server)
         assert len(server.calls) == 3
     assert result.success, result.error
     assert result.run() == (180.0, 5)
@@ -92,8 +96,8 @@ def test_a_third_computation_decides_for_the_reference(sales):
     with ModelServer(script) as server:
         result = generate(server, sales)
         assert asked(server)[-1] == "SolutionReply"
-        assert "reference.py" not in server.calls[-1].text
-        assert "amount > 10" not in server.calls[-1].text
+        assert "reference.py" not in last_prompt(server)
+        assert "amount > 10" not in last_prompt(server)
     assert result.success, result.error
     assert result.attempt_history[-1].action == "independent_draft"
     assert result.run() == (180.0, 5)
@@ -116,7 +120,7 @@ def test_a_third_computation_decides_against_the_reference(sales):
     assert result.run() == (180.0, 5)
 
 
-@pytest.mark.parametrize("third", [job.code(job.WRONG) + "\n# the same again\n", job.code("amount > 30")])
+@pytest.mark.parametrize("third", [job.code(job.WRONG) + "\n# the same again\n", job.code("amount > 5")])
 def test_without_a_majority_nothing_is_returned_but_the_input_on_which_they_differ(sales, third):
     script = {
         "SolutionReply": [WRONG, job.solution(third)],
@@ -180,7 +184,7 @@ def test_without_a_usable_reference_all_is_as_before(sales, second):
 def test_with_reference_off_none_is_asked_for_and_none_is_used(sales):
     with ModelServer({"SolutionReply": [WRONG], "TestsReply": [job.tests(job.reference())]}) as server:
         result = generate(server, sales, reference=False)
-        assert not any("reference.py" in message for call in server.calls for message in [call.text])
+        assert not any("reference.py" in str(call.body["messages"]) for call in server.calls)
     assert result.success, result.error
     assert result.report is not None
     assert result.report.reference is None
@@ -194,17 +198,19 @@ def test_with_privacy_profile_no_row_of_a_difference_is_sent(sales):
     }
     with ModelServer(script) as server:
         result = generate(server, sales, privacy="profile")
-        assert "3,10" not in server.calls[-1].text
-        assert "reference.py has other outputs" in server.calls[-1].text
+        assert "3,10" not in last_prompt(server)
+        assert "reference.py has other outputs" in last_prompt(server)
     assert result.success, result.error
 
 
 def test_a_crash_on_files_like_the_samples_is_a_difference(sales):
-    crashing = job.solution(job.code("amount >= 10 and {1: 1}[min(1, int(amount > 0))]").replace("csv.DictReader(file)", "list(csv.DictReader(file))[:7]"))
-    fragile = job.solution(job.code().replace('    return [', '    assert amounts[0] == 50\n    return ['))
-    del crashing
-    script = {"SolutionReply": [fragile], "TestsReply": [job.tests(job.reference())], "RepairReply": [job.repair("logic", code=job.code())]}
+    fragile = job.solution(job.code().replace("    return [", "    assert amounts[0] == 50\n    return ["))
+    script = {
+        "SolutionReply": [fragile],
+        "TestsReply": [job.tests(job.reference())],
+        "RepairReply": [job.repair("logic", code=job.code())],
+    }
     with ModelServer(script) as server:
         result = generate(server, sales)
-        assert "AssertionError" in server.calls[-1].text
+        assert "AssertionError" in last_prompt(server)
     assert result.success, result.error
