@@ -24,6 +24,7 @@ from flyteplugins_codegen.stages.diagnosis import (
     suspect,
     unsettled_tests,
 )
+<<<<<<< HEAD
 from flyteplugins_codegen.stages.lineage import (
     base_attempt,
     differs_from_reference,
@@ -32,6 +33,10 @@ from flyteplugins_codegen.stages.lineage import (
     pending_attempts,
     repairs_of,
 )
+=======
+from flyteplugins_codegen.stages.evidence import evidence_of
+from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
+>>>>>>> main
 
 REPAIRS_OF_ONE_CANDIDATE: Final = 2
 FRESH_CANDIDATES: Final = 3
@@ -272,6 +277,12 @@ def _strengthen(run: Run, base: Attempt) -> StrengthenTests | None:
     return StrengthenTests(survivors=strength.survivors, reason=reason)
 
 
+def _end_without_evidence(run: Run, base: Attempt) -> Finish | None:
+    """Nothing but tests that assert no value of some output speaks for the attempt."""
+    lacking = evidence_of(run, base).lacking
+    return Finish(success=False, reason=f"attempt {base.number} passed, but {lacking}") if lacking else None
+
+
 def _succeed(_: Run, base: Attempt) -> Finish:
     return Finish(success=True, reason=f"attempt {base.number} passed")
 
@@ -378,7 +389,14 @@ def _redraft(run: Run, base: Attempt) -> Redraft:
     return Redraft(count=count if requested or count == FRESH_CANDIDATES else 1, reason=reason)
 
 
-_AFTER_SUCCESS: Final[tuple[Decide, ...]] = (_end_unjudged, _abstain, _measure_first, _strengthen, _succeed)
+_AFTER_SUCCESS: Final[tuple[Decide, ...]] = (
+    _end_unjudged,
+    _abstain,
+    _measure_first,
+    _strengthen,
+    _end_without_evidence,
+    _succeed,
+)
 _AFTER_FAILURE: Final[tuple[Decide, ...]] = (
     _drop_outvoted,
     _drop_outvoted_reference,

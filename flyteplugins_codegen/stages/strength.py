@@ -47,6 +47,7 @@ _STRENGTHS: Final = StageCache(
 )
 _UNMEASURED: Final = TestStrength()
 _ALL: Final = slice(None)
+_NO_ASSERTION: Final = "no test asserts anything"
 
 
 def measure_strength(run: Run, sandboxes: RunSandboxes | None = None) -> Run:
@@ -132,7 +133,7 @@ def describe_strength(strength: TestStrength) -> str:
         return strength.reason
     if strength.share is None:
         return "nothing to measure by"
-    return f"{strength.killed} of {strength.total} mutants killed" if strength.total else "no test asserts anything"
+    return f"{strength.killed} of {strength.total} mutants killed" if strength.total else _NO_ASSERTION
 
 
 def strength_of(
@@ -149,7 +150,7 @@ def strength_of(
     suites = _suites(run, attempt)
     try:
         if not asserts_something(tests):
-            return TestStrength(share=0.0)
+            return TestStrength(share=0.0, reason=_NO_ASSERTION)
         unasserted = unasserted_outputs(suites, tuple(run.request.outputs))
     except SyntaxError:
         return _UNMEASURED
