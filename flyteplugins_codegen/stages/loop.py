@@ -24,7 +24,7 @@ from flyteplugins_codegen.stages.diagnosis import (
     suspect,
     unsettled_tests,
 )
-<<<<<<< HEAD
+from flyteplugins_codegen.stages.evidence import evidence_of
 from flyteplugins_codegen.stages.lineage import (
     base_attempt,
     differs_from_reference,
@@ -33,10 +33,6 @@ from flyteplugins_codegen.stages.lineage import (
     pending_attempts,
     repairs_of,
 )
-=======
-from flyteplugins_codegen.stages.evidence import evidence_of
-from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
->>>>>>> main
 
 REPAIRS_OF_ONE_CANDIDATE: Final = 2
 FRESH_CANDIDATES: Final = 3
