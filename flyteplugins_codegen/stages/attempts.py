@@ -11,8 +11,9 @@ from flyteplugins_codegen.models.reference import REFERENCE_FILE
 from flyteplugins_codegen.models.run import ActionName, Attempt, Run
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.source.tests import asserts_something, without_tests
+from flyteplugins_codegen.stages.actions import Action, AddPackages, AddSystemPackages, DropTests
 from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import Action, AddPackages, AddSystemPackages, DropTests, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.telemetry import logger
 
 

@@ -31,9 +31,10 @@ from flyteplugins_codegen.models.run import ActionName, Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.source.extraction.blocks import unfence
+from flyteplugins_codegen.stages.actions import Redraft
 from flyteplugins_codegen.stages.attempts import StageResult, with_calls, with_round, with_unusable
 from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import Redraft, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.model_calls import Question, ask_within, brief_of, with_sibling_calls
 from flyteplugins_codegen.stages.privacy import masked_attempts, masker_for, without_keys
 from flyteplugins_codegen.telemetry import stage

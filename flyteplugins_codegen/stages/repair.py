@@ -23,10 +23,11 @@ from flyteplugins_codegen.models.run import Attempt, Blame, DroppedTest, Run, Te
 from flyteplugins_codegen.models.spending import Message
 from flyteplugins_codegen.source.edits import apply_edits
 from flyteplugins_codegen.source.extraction.blocks import unfence
+from flyteplugins_codegen.stages.actions import Repair
 from flyteplugins_codegen.stages.attempts import StageResult, with_calls, with_next, with_unusable
 from flyteplugins_codegen.stages.diagnosis import declared_functions, failed_beyond_blame, flaw_of_tests
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of
-from flyteplugins_codegen.stages.loop import Repair, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.model_calls import Question, ask_within, brief_of
 from flyteplugins_codegen.stages.privacy import without_keys
 from flyteplugins_codegen.stages.repair_context import masked_lineage, shown_tests, smallest_failures

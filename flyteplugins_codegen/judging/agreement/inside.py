@@ -102,16 +102,41 @@ def _become_script(code: Any, arguments: Sequence[str]) -> None:
     module = type(sys)("__main__")
     module.__dict__.update(__file__=script, __builtins__=__builtins__)
     sys.modules["__main__"] = module
+    status = 1
     try:
         exec(code, module.__dict__)  # noqa: S102 - inside the sandbox
-    except SystemExit:
-        raise  # the interpreter ends with its status, as it would for the script
+        status = 0
+    except SystemExit as ending:
+        status = _exit_status(ending.code)
     except BaseException:  # noqa: BLE001 - whatever the script raises
         import traceback
 
         traceback.print_exc()
-        raise SystemExit(1) from None
-    raise SystemExit(0)
+    finally:
+        _leave(status)
+
+
+def _exit_status(code: object) -> int:
+    if code is None or isinstance(code, int):
+        return (code or 0) & 0xFF
+    sys.stderr.write(f"{code}\n")
+    return 1
+
+
+def _leave(status: int) -> None:
+    """End the fork as an interpreter ends, but for taking its modules apart, which takes longer than most scripts."""
+    with contextlib.suppress(BaseException):
+        import atexit
+        import threading
+
+        for thread in threading.enumerate():
+            if thread is not threading.current_thread() and not thread.daemon:
+                thread.join()
+        atexit._run_exitfuncs()  # noqa: SLF001 - there is no other way to run them
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BaseException):
+            stream.flush()
+    os._exit(status)
 
 
 def _read_error() -> str:
