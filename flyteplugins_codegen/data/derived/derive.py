@@ -7,8 +7,10 @@ between samples, and orders between two columns that hold in every row of the sa
 from __future__ import annotations
 
 import datetime as dt
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -42,6 +44,7 @@ _CHANGED_ROWS = 3
 _FEW_VALUES = 12
 """A column of whole numbers with no more different values may hold codes, of which no new one is made up."""
 _SEED = 17
+_MEASURED = frozenset({"double", "float", "halffloat"})
 # The most telling first: files on which right programs agree, those that most often tell wrong ones from them ahead.
 _RANKS: tuple[tuple[bool, Derivation], ...] = (
     (True, "border"),
@@ -155,10 +158,8 @@ def _profile_samples(paths: Mapping[str, Path]) -> tuple[dict[str, SampleProfile
 
     profiled = []
     for name, path in paths.items():
-        try:
+        with suppress(SampleError):
             profiled.append(profile_with_rows(path, name, 0))
-        except SampleError:
-            continue
     return {sample.profile.name: sample.profile for sample in profiled}, find_foreign_keys(profiled)
 
 
@@ -196,9 +197,7 @@ def _shares_columns(name: str, tables: Mapping[str, SampleTable], keys: Sequence
 
 def _has_keys(profile: SampleProfile) -> bool:
     """Whether rows are identified by columns that are no measurements."""
-    measured = {
-        name for name, column in profile.columns.items() if column.arrow_type in {"double", "float", "halffloat"}
-    }
+    measured = {name for name, column in profile.columns.items() if column.arrow_type in _MEASURED}
     return any(not measured.intersection(key) for key in profile.candidate_keys)
 
 
@@ -247,12 +246,10 @@ def _one_row(sample: _Sample, _: str) -> Iterator[_Draft]:
 
 
 def _doubled(sample: _Sample, description: str) -> Iterator[_Draft]:
-    if not (
-        sample.has_keys or sample.is_joined or speaks_of_duplicates(description) or speaks_of_row_order(description)
-    ):
-        yield _Draft(
-            sample, "doubled", "with every other row, each twice", [row for row in sample.rows[::2] for _ in range(2)]
-        )
+    is_open = speaks_of_duplicates(description) or speaks_of_row_order(description)
+    if not (is_open or sample.has_keys or sample.is_joined):
+        rows = [row for row in sample.rows[::2] for _ in range(2)]
+        yield _Draft(sample, "doubled", "with every other row, each twice", rows)
 
 
 def _columns_reordered(sample: _Sample, description: str) -> Iterator[_Draft]:
@@ -349,11 +346,8 @@ def _border_values(column: Column, border: Border) -> list[Any]:
     if not column.is_number:
         return []
     at, step = float(border.value), column.step
-    around = (
-        (at - step, at, at + step)
-        if column.step < 1 or at.is_integer()
-        else (float(int(at // 1)), float(int(at // 1) + 1))
-    )
+    is_held = step < 1 or at.is_integer()  # 2.5 lies between two whole numbers
+    around = (at - step, at, at + step) if is_held else (math.floor(at), math.ceil(at))
     held = {number for number in column.numbers if number is not None}
     may_be_codes = column.step == 1 and len(held) <= _FEW_VALUES
     values = [round(value, 9) for value in around if column.is_near(value)]

@@ -14,6 +14,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias, overload
 
@@ -78,7 +79,7 @@ def read_table(path: Path) -> SampleTable | None:
 
 
 class _SplitRows(Sequence[Row]):
-    """Rows that are kept whole and split when they are asked for, because the cells of a file take ten times its size."""
+    """Rows that are split when they are asked for, because the cells of a file take ten times its size in memory."""
 
     def __init__(self, records: Sequence[str], split: Callable[[str], Row]) -> None:
         self._records, self._split = records, split
@@ -110,16 +111,15 @@ class _CsvLayout:
     header: Row = ()
 
     def split(self, record: str) -> Row:
-        """Split one record into cells with their quotes. Raises ValueError where quotes stand in the midst of a cell."""
+        """Split one record into cells with their quotes. Raises ValueError for a quote in the midst of a cell."""
         delimiter, quote, escape = self.dialect.delimiter, self.dialect.quote, self.dialect.escape
         if quote not in record:
             return tuple(record.split(delimiter))
         inner = (
             rf"[^{quote}]|{quote}{quote}" if escape is None else rf"[^{quote}{re.escape(escape)}]|{re.escape(escape)}."
         )
-        cell = re.compile(
-            rf"({quote}(?:{inner})*{quote}|[^{quote}{re.escape(delimiter)}][^{re.escape(delimiter)}]*|)", re.DOTALL
-        )
+        bare = f"[^{quote}{re.escape(delimiter)}][^{re.escape(delimiter)}]*"
+        cell = re.compile(f"({quote}(?:{inner})*{quote}|{bare}|)", re.DOTALL)
         cells, position = [], 0
         while True:
             match = cell.match(record, position)
@@ -204,11 +204,8 @@ def _csv_records(text: str, dialect: CsvDialect, end: str) -> tuple[list[str], l
     for row in reader:
         record = "".join(lines[start : reader.line_num])
         start = reader.line_num
-        if (
-            len(row) != len(fields[0] if fields else row)
-            or not record.strip()
-            or not _ends_well(record, end, start == len(lines))
-        ):
+        is_ragged = len(row) != len(fields[0] if fields else row)
+        if is_ragged or not record.strip() or not _is_ended(record, end, is_last=start == len(lines)):
             return None
         records.append(record.removesuffix(end))
         if len(fields) < _MOST_CHECKED_ROWS:
@@ -216,10 +213,11 @@ def _csv_records(text: str, dialect: CsvDialect, end: str) -> tuple[list[str], l
     return (records, fields) if len(records) > 1 else None
 
 
-def _ends_well(record: str, end: str, is_last: bool) -> bool:  # noqa: FBT001 - a fact about the record
-    return (record.endswith(end) and not (end == "\n" and record.endswith("\r\n"))) or (
-        is_last and not record.endswith(_LINE_ENDS)
-    )
+def _is_ended(record: str, end: str, *, is_last: bool) -> bool:
+    """Whether a record ends as the others do; the last one of a file may have no line end."""
+    if record.endswith("\r\n") and end != "\r\n":
+        return False
+    return record.endswith(end) or (is_last and not record.endswith(_LINE_ENDS))
 
 
 def _is_header(names: tuple[str, ...], rows: list[list[str]]) -> bool:
@@ -234,10 +232,7 @@ def _is_header(names: tuple[str, ...], rows: list[list[str]]) -> bool:
     if any(row[position] == name for position, name in enumerate(names) for row in rows):
         return False
     figures = [name for name in spelled if _NUMBER_OR_DATE.fullmatch(name)]
-    ascend = all(
-        one < other if len(one) == len(other) else len(one) < len(other)
-        for one, other in zip(figures, figures[1:], strict=False)
-    )
+    ascend = all((len(one), one) < (len(other), other) for one, other in pairwise(figures))
     is_pivot = len(figures) > 1 and ascend and not any("." in name for name in figures)
     if len(spelled) == 1:
         return all(_NUMBER_OR_DATE.fullmatch(row[0].strip()) or row[0].strip() in NULLS for row in rows)

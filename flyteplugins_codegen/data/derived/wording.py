@@ -7,21 +7,25 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Words after which the order of the rows may matter to the result. Too many rather than too few: each only costs a case.
+# Words after which the order of the rows may matter to the result. Too many rather than too few: each costs a case.
 _ROW_ORDER = re.compile(
     r"\b(?:first|last|previous(?:ly)?|prior|preceding|next|following row|running|cumulative(?:ly)?|cumsum|"
     r"consecutive(?:ly)?|successive|lag(?:s|ged)?|rolling|moving|sequen\w+|streaks?|in a row|adjacent|shift(?:ed|s)?|"
     r"neighbou?r\w*|as they (?:appear|stand|come|occur)|position|nth|"
-    r"(?:file|input|original|given|row|same) order|order of (?:the )?(?:file|rows?|input|appearance|lines?|records?|sample)|"
-    r"order in which|(?:row|line) numbers?|at which (?:row|line)|index|forward.?fill\w*|back.?fill\w*|ffill|bfill|interpolat\w+|"
+    r"(?:file|input|original|given|row|same) order|order of (?:the )?(?:file|rows?|input|appearance|"
+    r"lines?|records?|sample)|"
+    r"order in which|(?:row|line) numbers?|at which (?:row|line)|index|forward.?fill\w*|back.?fill\w*|"
+    r"ffill|bfill|interpolat\w+|"
     r"exponential\w*|window\w*|gaps?|sessions?|interrupted|yesterday|changes? (?:from|between|since)|drawdown\w*|"
     r"(?:day|week|month|year|row|value|one|reading|record|entry|event|line)s? (?:before|after)|before it|after it|"
-    r"stays? (?:above|below)|(?:keep|preserv|maintain|retain)\w* (?:\w+ )?order|earlier rows?|later rows?|up to (?:then|that))\b",
+    r"stays? (?:above|below)|(?:keep|preserv|maintain|retain)\w* (?:\w+ )?order|earlier rows?|"
+    r"later rows?|up to (?:then|that))\b",
     re.IGNORECASE,
 )
 _COLUMN_POSITIONS = re.compile(
     r"\b(?:(?:first|second|third|fourth|fifth|last|leftmost|rightmost|\d+(?:st|nd|rd|th)) (?:\w+ )?columns?|"
-    r"columns? (?:number |no\. ?)?\d+|order of (?:the )?columns|column order|other columns|remaining columns|all columns|"
+    r"columns? (?:number |no\. ?)?\d+|order of (?:the )?columns|column order|other columns|"
+    r"remaining columns|all columns|"
     r"same columns|every column)\b",
     re.IGNORECASE,
 )
@@ -48,35 +52,46 @@ _SECOND_KEY = re.compile(
     rf"\b{_SORT}\b(?: \w+){{0,3}} (?:by|on)\b[^.;:]*?(?:\bwithin\b|\band,? (?:where|for|if|when|in case)\b)|"
     rf"\b{_SORT}\b(?: (?:in )?(?:ascending|descending|increasing|decreasing)(?: order)?)? (?:by|on) (?:the )?"
     r"(?:\(\s*\w+\s*,|\w+(?: \(\w+\))?(?: (?:ascending|descending))?(?:,| and(?: by)?) \(?(?!largest|smallest|"
-    r"highest|lowest|most|least|newest|oldest|latest|earliest|biggest|descending|ascending|desc|asc|with|where|the|write|"
+    r"highest|lowest|most|least|newest|oldest|latest|earliest|biggest|descending|ascending|desc|asc|"
+    r"with|where|the|write|"
     r"keep|give|from|both|output|save|return|take|rounded?|round)\w+)",
     re.IGNORECASE,
 )
 
-_MEANS_AT_LEAST = r"at least|a? ?minimum(?: of)?|no less than|not less than|not below|not under|>=|≥|since|starting (?:from|on|at|with)"
-_MEANS_MORE = r"(?:strictly )?(?:more|greater|larger|higher|older|bigger|later|longer|heavier) than|over|above|exceed(?:s|ing)?|>|after"
+_MEANS_AT_LEAST = (
+    r"at least|a? ?minimum(?: of)?|no less than|not less than|not below|not under|>=|≥|"
+    r"since|starting (?:from|on|at|with)"
+)
+_MEANS_MORE = (
+    r"(?:strictly )?(?:more|greater|larger|higher|older|bigger|later|longer|heavier) than|"
+    r"over|above|exceed(?:s|ing)?|>|after"
+)
 _MEANS_AT_MOST = r"at most|a? ?maximum(?: of)?|no more than|not more than|not above|not over|up to and including|<=|≤"
 _MEANS_LESS = (
     r"(?:strictly )?(?:less|fewer|smaller|lower|younger|earlier|shorter|lighter) than|below|under|<|before|prior to"
 )
 _CLEAR_BEFORE = re.compile(
-    rf"(?:(?<!\w)(?:{_MEANS_AT_LEAST}|{_MEANS_MORE}|{_MEANS_AT_MOST}|{_MEANS_LESS}))(?: (?:or equal to|a|an|the))*\s*[$€£]?$",
+    rf"(?:(?<!\w)(?:{_MEANS_AT_LEAST}|{_MEANS_MORE}|{_MEANS_AT_MOST}|{_MEANS_LESS}))(?: (?:or equal to|"
+    rf"a|an|the))*\s*[$€£]?$",
     re.IGNORECASE,
 )
 _CLEAR_AFTER = re.compile(
-    r"^\s*(?:[a-z°%/]{1,12} )?(?:or|and) (?:more|above|over|higher|greater|older|later|less|below|fewer|lower|under|earlier)\b|"
+    r"^\s*(?:[a-z°%/]{1,12} )?(?:or|and) (?:more|above|over|higher|greater|older|later|less|below|"
+    r"fewer|lower|under|earlier)\b|"
     r"^[^.;]{0,30}\b(?:inclusive|exclusive|included|excluded)\b",
     re.IGNORECASE,
 )
 # Numbers that are no values of a column.
 _OTHER_NUMBER_BEFORE = re.compile(
     r"(?:\b(?:top|first|last|bottom|best|worst|rounded to|round to|to|with|every|next|previous|times|bins? of|"
-    r"multipl\w+ by|divid\w+ by|plus|minus|version|column|row|line|quarter|percentile|quantile)|[*/^+×÷#_])\s*$",
+    r"multipl\w+ by|divid\w+ by|plus|minus|version|column|row|line|quarter|percentile|quantile)|[*/^+#_])\s*$",
     re.IGNORECASE,
 )
 _OTHER_NUMBER_AFTER = re.compile(
-    r"^(?:\s*(?:[-\s]?(?:decimals?|digits?|places?|rows?|columns?|lines?|bins?|groups?|characters?|letters?|chars|records?|"
-    r"times|samples?|st\b|nd\b|rd\b|th\b|observations?|measurements?|readings?|values?|entries|percent of|% of))|[*/^×÷_]|-\w)",
+    r"^(?:\s*(?:[-\s]?(?:decimals?|digits?|places?|rows?|columns?|lines?|bins?|groups?|characters?|"
+    r"letters?|chars|records?|"
+    r"times|samples?|st\b|nd\b|rd\b|th\b|observations?|measurements?|readings?|values?|entries|"
+    r"percent of|% of))|[*/^_]|-\w)",
     re.IGNORECASE,
 )
 _TIME_UNIT = re.compile(
@@ -91,7 +106,7 @@ _CLAUSE_END = re.compile(r"[.;!?](?=\s|$)|\n")
 
 @dataclass(frozen=True, slots=True)
 class Border:
-    """A number or a date that a description names beside a column; `is_clear` if a word says on which side it counts."""
+    """A number or date that a description names beside a column; `is_clear` if a word says on which side it counts."""
 
     value: float | dt.date
     column: str

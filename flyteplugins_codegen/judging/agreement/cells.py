@@ -59,21 +59,15 @@ def is_null(cell: Any) -> bool:
 
 def read_number(cell: Any) -> Number | None:
     """Return the number that a cell holds. A text with leading zeros, such as `00123`, is a code and none."""
-    if isinstance(cell, bool):
-        return None
-    if isinstance(cell, int):
+    if isinstance(cell, int) and not isinstance(cell, bool):
         return Number(cell, 0)
     if isinstance(cell, (float, Decimal)):
         cell = repr(float(cell))
-    if not isinstance(cell, str):
-        return None
-    text = cell.strip()
+    text = cell.strip() if isinstance(cell, str) else ""
     match = _NUMBER.fullmatch(text)
-    if match is None:
+    if match is None or _CODE.fullmatch(text):
         infinite = _INFINITIES.get(text.casefold())
         return None if infinite is None else Number(infinite, 0)
-    if _CODE.fullmatch(text):
-        return None
     shown = match[1] or match[2] or ""
     if not shown and not match[3]:
         return Number(int(text), 0) if len(text) < 400 else None  # noqa: PLR2004 - int() of a long text takes long

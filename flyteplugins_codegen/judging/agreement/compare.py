@@ -8,15 +8,23 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from flyteplugins_codegen.judging.agreement.cells import Leniency, same_texts, same_values
-from flyteplugins_codegen.judging.agreement.files import Document, FileContent, Table, Text, Workbook, read_contents
+from flyteplugins_codegen.judging.agreement.files import (
+    Document,
+    FileContent,
+    Table,
+    Text,
+    Workbook,
+    read_contents,
+    records_table,
+)
 from flyteplugins_codegen.judging.agreement.order import RowOrder
-from flyteplugins_codegen.judging.agreement.rows import compare_tables, mapping_keys
+from flyteplugins_codegen.judging.agreement.rows import TableDifference, compare_tables
 from flyteplugins_codegen.models.job import TypeName
 from flyteplugins_codegen.text import shorten_end
 
 OutputValue: TypeAlias = str | int | float | bool | bytes | dict[str, bytes]
 
-_MOST_CHARACTERS = 200
+_MOST_CHARACTERS = 190  # `shorten_end` may add a few
 _ABSENT = "absent"
 
 
@@ -99,7 +107,7 @@ def _shown(value: OutputValue) -> str:
 def _compare_folders(
     name: str, one: dict[str, bytes], other: dict[str, bytes], order: RowOrder, leniency: Leniency
 ) -> Iterator[OutputDifference]:
-    files = mapping_keys(one, other)
+    files = dict.fromkeys([*one, *other])
     for file in files:
         if file not in one or file not in other:
             yield OutputDifference(name, file, *_presence(file, one, other), is_presence=True)
@@ -123,8 +131,8 @@ class _Difference:
     is_order_only: bool = False
 
     def told(self, output: str) -> OutputDifference:
-        texts = (shorten_end(text, _MOST_CHARACTERS) for text in (self.where, self.one, self.other))
-        return OutputDifference(output, *texts, is_order_only=self.is_order_only)
+        where, one, other = (shorten_end(text, _MOST_CHARACTERS) for text in (self.where, self.one, self.other))
+        return OutputDifference(output, where, one, other, is_order_only=self.is_order_only)
 
 
 def _compare_files(one: bytes, other: bytes, order: RowOrder, leniency: Leniency) -> _Difference | None:
@@ -134,8 +142,7 @@ def _compare_files(one: bytes, other: bytes, order: RowOrder, leniency: Leniency
 
 def _compare_contents(one: FileContent, other: FileContent, order: RowOrder, leniency: Leniency) -> _Difference | None:
     if isinstance(one, Table) and isinstance(other, Table):
-        found = compare_tables(one, other, order, leniency)
-        return found and _Difference(found.where, found.one, found.other, found.is_order_only)
+        return _of_table(compare_tables(one, other, order, leniency))
     if isinstance(one, Workbook) and isinstance(other, Workbook):
         return _compare_workbooks(one, other, order, leniency)
     if isinstance(one, Document) and isinstance(other, Document):
@@ -143,6 +150,10 @@ def _compare_contents(one: FileContent, other: FileContent, order: RowOrder, len
     if isinstance(one, Text) and isinstance(other, Text):
         return _compare_lines(one.text, other.text, order, leniency)
     return None
+
+
+def _of_table(found: TableDifference | None, path: str = "") -> _Difference | None:
+    return _Difference(path + found.where, found.one, found.other, found.is_order_only) if found else None
 
 
 def _compare_workbooks(one: Workbook, other: Workbook, order: RowOrder, leniency: Leniency) -> _Difference | None:
@@ -179,8 +190,8 @@ def _compare_sequences(
     is_order_only = Counter(one) == Counter(other)
     if is_order_only and order == "free":
         return None
-    texts = (side[first] if first < len(side) else f"{len(side)} {unit}s" for side in (one, other))
-    return _Difference(f"{unit} {first + 1}", *texts, is_order_only=is_order_only)
+    a, b = (side[first] if first < len(side) else f"{len(side)} {unit}s" for side in (one, other))
+    return _Difference(f"{unit} {first + 1}", a, b, is_order_only)
 
 
 # --- JSON documents ---
@@ -203,7 +214,7 @@ def _compare_objects(
     """A name that is absent is the same as a null."""
     found = (
         _compare_documents(f"{path}.{name}", one.get(name), other.get(name), order, leniency)
-        for name in mapping_keys(one, other)
+        for name in dict.fromkeys([*one, *other])
     )
     differences = [each for each in found if each]
     return min(differences, key=lambda each: each.is_order_only, default=None)
@@ -215,13 +226,7 @@ def _compare_lists(
     """Records are compared as the rows of a table, texts as lines, and other elements by their position."""
     elements = [*one, *other]
     if elements and all(isinstance(element, dict) for element in elements):
-        tables = (
-            Table(columns, [tuple(map(record.get, columns)) for record in side], is_sparse=True)
-            for side in (one, other)
-            for columns in (tuple(dict.fromkeys(name for record in side for name in record)),)
-        )
-        found = compare_tables(*tables, order, leniency)
-        return found and _Difference(f"{path}: {found.where}", found.one, found.other, found.is_order_only)
+        return _of_table(compare_tables(records_table(one), records_table(other), order, leniency), f"{path}: ")
     if all(isinstance(element, str) for element in elements):
         found_text = _compare_sequences(one, other, lambda a, b: same_values(a, b, leniency), ("element", order))
         return found_text and replace(found_text, where=f"{path}, {found_text.where}")

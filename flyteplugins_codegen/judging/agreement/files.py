@@ -60,10 +60,9 @@ FileContent = Table | Document | Text | Workbook
 
 def read_contents(one: bytes, other: bytes) -> tuple[FileContent, FileContent] | None:
     """Return the contents of two files that are to be the same, in the same form; None if they cannot be compared."""
-    contents = _read_content(one), _read_content(other)
-    if contents[0] is None or contents[1] is None:
+    first, second = _read_content(one), _read_content(other)
+    if first is None or second is None:
         return None
-    first, second = contents
     first, second = _like(first, second), _like(second, first)
     if type(first) is type(second):
         return first, second
@@ -100,7 +99,7 @@ def _like(content: FileContent, other: FileContent) -> FileContent:
     if isinstance(content, Document):
         if content.value == []:
             return Table(other.columns, (), is_sparse=True)
-        return _records_table([content.value]) if other.is_sparse and isinstance(content.value, dict) else content
+        return records_table([content.value]) if other.is_sparse and isinstance(content.value, dict) else content
     if not content.text.strip():
         return Table(other.columns, ())
     return (_parse_delimited(content.text, other.dialect) if other.dialect else None) or content
@@ -118,7 +117,7 @@ def _read_json(text: str) -> Table | Document | None:
     except (ValueError, RecursionError):
         return _read_json_lines(text)
     if isinstance(value, list) and value and all(isinstance(record, dict) for record in value):
-        return _records_table(value)
+        return records_table(value)
     return Document(value)
 
 
@@ -127,10 +126,11 @@ def _read_json_lines(text: str) -> Table | None:
         records = [json.loads(line) for line in text.split("\n") if line.strip()]
     except (ValueError, RecursionError):
         return None
-    return _records_table(records) if all(isinstance(record, dict) for record in records) else None
+    return records_table(records) if all(isinstance(record, dict) for record in records) else None
 
 
-def _records_table(records: Sequence[dict[str, Any]]) -> Table:
+def records_table(records: Sequence[dict[str, Any]]) -> Table:
+    """Return JSON records as a table; a name that a record lacks is a null in it."""
     columns = tuple(dict.fromkeys(name for record in records for name in record))
     return Table(columns, [tuple(map(record.get, columns)) for record in records], is_sparse=True)
 

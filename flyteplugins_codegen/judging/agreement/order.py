@@ -18,19 +18,23 @@ _ASKED = re.compile(
     r"\b(?:sort(?:ed|s|ing)?|ordered|ordering|arrange[ds]?|ranked)\b[^.;:]{0,60}?\b(?:by|on|according to)\b|"
     # The noun is no request: "the first order of each customer by date".
     r"(?:^|[.;:,(]\s*|\b(?:and|then|must|should|please|to) )order\b[^.;:]{0,40}?\b(?:by|on|according to)\b|"
-    r"\b(?:sort|order|arrange)\b[^.;:]{0,40}\b(?:ascending|descending|alphabetical|chronological|increasing|decreasing)|"
+    r"\b(?:sort|order|arrange)\b[^.;:]{0,40}\b(?:ascending|descending|alphabetical|chronological|"
+    r"increasing|decreasing)|"
     r"\b(?:sort|sorted|ordered|arranged|listed)\b[^.;:]{0,30}\b(?:alphabetically|chronologically|numerically|ascending|"
     r"descending|from|desc|asc)\b|"
     r"(?:^|[.;:,]\s*|\b(?:and|then) )rank (?:the )?\w[^.;:]{0,40} by\b|"
     r"\bin (?:\w+ ){0,2}?(?:ascending|descending|increasing|decreasing|rising|falling|chronological|alphabetical|"
-    r"alphabetic|numerical|numeric|calendar|reverse|original|input|file|time|date|sorted|lexical|lexicographic(?:al)?) order\b|"
+    r"alphabetic|numerical|numeric|calendar|reverse|original|input|file|time|date|sorted|lexical|"
+    r"lexicographic(?:al)?) order\b|"
     rf"\b{_SUPERLATIVE}\b(?: [\w-]+){{0,3}} (?:comes |come |goes )?(?:first|on top|at the top|last)(?![\w-])|"
     rf"\bfrom (?:the )?{_SUPERLATIVE}\b[^.;,]{{0,25}} to (?:the )?{_SUPERLATIVE}\b|"
     r"\b(?:high|low|large|small|big|old|new|early|late|long|short|best|worst|a)(?:\w*) to (?:the )?"
     r"(?:high|low|large|small|big|old|new|early|late|long|short|worst|best|z)\w*\b|"
-    r"\b(?:original|input|file)(?:'s)? order\b|\border (?:is |of the (?:file|input|rows) (?:is )?)?(?:kept|preserved|retained)|"
+    r"\b(?:original|input|file)(?:'s)? order\b|\border (?:is |of the (?:file|input|"
+    r"rows) (?:is )?)?(?:kept|preserved|retained)|"
     r"\b(?:keep|preserve|maintain|retain)\w* (?:\w+ ){0,3}order\b|"
-    r"\bin (?:the |their )?(?:same )?order (?:in which|of (?:the )?(?:file|input|rows|appearance|first|their|date|time)|they|as)|"
+    r"\bin (?:the |their )?(?:same )?order (?:in which|of (?:the )?(?:file|input|rows|appearance|"
+    r"first|their|date|time)|they|as)|"
     r"\bin the order of (?:the )?\w+|\b(?:starts?|begins?|starting|beginning) with the (?:\w+est|leader|best|most|top)|"
     r"\bmust be (?:sorted|ordered)",
     re.IGNORECASE | re.MULTILINE,
@@ -43,14 +47,16 @@ _FREE = re.compile(
 # What is said of the data that comes in, not of what is written.
 _OF_INPUT = re.compile(
     r"\b(?:input|sample|source|data|events?|readings?|records|entries|measurements|files?|csv)\b[^.;,]{0,30}"
-    r"\b(?:is|are|come|comes|arrives?|may be|might be|were|was)\b (?:already |not |always |usually |un)*(?:sorted|ordered)\b|"
+    r"\b(?:is|are|come|comes|arrives?|may be|might be|were|was)\b (?:already |not |always |usually |"
+    r"un)*(?:sorted|ordered)\b|"
     r"\b(?:not|aren't|isn't|un-?) ?(?:sorted|ordered|in order)\b|\bsorted (?:input|data|sample|file)\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.;!?])\s+|\n+")
 _ROUNDED = re.compile(
     r"\bround(?:ed|s|ing)?\b|\bdecimals?\b|\bdecimal places?\b|\b(?:significant|fractional) (?:digits|figures)\b|"
-    r"\bnearest (?:\w+ )?(?:cent|integer|whole|hundred|thousand|ten|unit|0?\.\d+)|\btruncat\w+|\bwhole (?:numbers?|percents?)\b|"
+    r"\bnearest (?:\w+ )?(?:cent|integer|whole|hundred|thousand|ten|unit|0?\.\d+)|\btruncat\w+|"
+    r"\bwhole (?:numbers?|percents?)\b|"
     r"\b(?:two|three|one|four|\d) digits after\b|\bto the cent\b|%\.\d+f",
     re.IGNORECASE,
 )

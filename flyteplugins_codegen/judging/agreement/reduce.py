@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 Rows: TypeAlias = tuple[int, ...]
+Differs: TypeAlias = Callable[[Sequence[Rows]], Sequence[bool]]
 
 _MOST_OF_A_BATCH = 16
 
 
-def fewest_rows(count: int, differs: Callable[[Sequence[Rows]], Sequence[bool]], *, until: float) -> Rows:
+def fewest_rows(count: int, differs: Differs, *, until: float) -> Rows:
     """Return a subset of the row numbers 0 to `count` - 1 that differs and loses that if any one row is taken out.
 
     `differs` is asked about at most sixteen subsets at once, none of them empty or asked about before, and says of each
@@ -42,7 +44,7 @@ def fewest_rows(count: int, differs: Callable[[Sequence[Rows]], Sequence[bool]],
 def _candidates(rows: Rows, parts: int) -> Iterator[Rows]:
     """Yield the parts of the rows, then the rows without each part."""
     bounds = [len(rows) * number // parts for number in range(parts + 1)]
-    spans = list(zip(bounds, bounds[1:], strict=False))
+    spans = list(pairwise(bounds))
     yield from (rows[start:end] for start, end in spans)
     if parts > 2:  # noqa: PLR2004 - of two parts, each is what is left without the other
         yield from (rows[:start] + rows[end:] for start, end in spans)
@@ -54,7 +56,7 @@ def _first_that_differs(
     known: dict[Rows, bool],
     until: float,
 ) -> Rows | None:
-    """Return the smallest candidate that differs of the first batch that has one; None if there is none or it is late."""
+    """Return the smallest candidate that differs of the first batch that has one; None if none has, or it is late."""
     batch: list[Rows] = []
     for candidate in candidates:
         if candidate not in known:

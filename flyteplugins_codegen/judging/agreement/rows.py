@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from flyteplugins_codegen.judging.agreement.cells import (
@@ -139,7 +140,7 @@ def _numbers(one: list[Any], other: list[Any]) -> tuple[list[Number | None], lis
     most = [min(max(side, default=0), _MOST_DECIMALS) for side in decimals]
     fewer = 0 if most[0] <= most[1] else 1
     others = decimals[1 - fewer]
-    is_rounded = sum(count > most[fewer] for count in others) * 2 >= len(others) > 0 < most[fewer]
+    is_rounded = most[fewer] > 0 and sum(count > most[fewer] for count in others) * 2 > len(others)
     shown = most if is_rounded else [max(most)] * 2
     # `same_numbers` asks for two more decimals where one is shown; a whole column is evidence enough.
     shown = [shown[0] + (2 if shown[0] > shown[1] else 0), shown[1] + (2 if shown[1] > shown[0] else 0)]
@@ -153,7 +154,7 @@ def _numbers(one: list[Any], other: list[Any]) -> tuple[list[Number | None], lis
 
 
 def _match(pair: _Pair) -> dict[int, int]:
-    """Return which row of the other table each row is, each at most once; rows that are the same nowhere are left out."""
+    """Return which row of the other table each row is, each at most once; those that are nowhere are left out."""
     groups: dict[Any, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
     for side, rows in enumerate((pair.one, pair.other)):
         for number, row in enumerate(rows):
@@ -247,7 +248,7 @@ def _count_alike(pair: _Pair, row: int, match: int) -> int:
 
 
 def _order_difference(pair: _Pair, order: RowOrder) -> TableDifference | None:
-    """Return the first row that stands elsewhere, where that is not an order of rows that are equal in the sorted column.
+    """Return the first row that stands elsewhere, unless only rows that are equal in the sorted column do.
 
     The tables have the same rows.
     """
@@ -270,7 +271,7 @@ def _is_sorted_alike(pair: _Pair, position: int) -> bool:
     values = [_comparable(row[position]) for row in pair.one]
     if len(set(values)) == 1:
         return pair.columns[position].kind == "number" and len(values) <= _FEW_ROWS
-    steps = list(zip(values, values[1:], strict=False))
+    steps = list(pairwise(values))
     return all(a <= b for a, b in steps) or all(a >= b for a, b in steps)
 
 
@@ -278,8 +279,3 @@ def _comparable(cell: Any) -> tuple[bool, Any]:
     """Return what orders cells of one column, nulls at the end."""
     value = cell.value if isinstance(cell, Number) else cell
     return (value is None, "" if value is None else str(value).casefold() if isinstance(value, str) else value)
-
-
-def mapping_keys(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Return the keys of both, those of the first first."""
-    return list(dict.fromkeys([*one, *other]))

@@ -23,9 +23,11 @@ PHRASINGS: tuple[tuple[str, str], ...] = (
     ),
     ("total: the length of all sessions together, from start and end in seconds; sessions: how many.", "free"),
     (
-        "Count the days with at least 1 mm of precipitation as rainy_days. Write monthly: one row for each month with "
-        "month (YYYY-MM), mean_temp (mean of the daily midpoints of temp_min and temp_max) and precipitation (sum), "
-        "rounded to one decimal.",
+        (
+            "Count the days with at least 1 mm of precipitation as rainy_days. Write monthly: one row for each month "
+            "with month (YYYY-MM), mean_temp (mean of the daily midpoints of temp_min and temp_max) and precipitation "
+            "(sum), rounded to one decimal."
+        ),
         "free",
     ),
     ("Count the rows of the table.", "free"),

@@ -70,7 +70,7 @@ def test_subsets_are_asked_about_in_batches_once_and_never_empty() -> None:
 
 
 def test_one_row_needs_no_question() -> None:
-    asked = Asked(lambda rows: True)
+    asked = Asked(bool)
     assert fewest_rows(1, asked, until=later()) == (0,)
     assert not asked.batches
 
