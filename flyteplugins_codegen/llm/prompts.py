@@ -40,14 +40,25 @@ functions that take their data as arguments.
 - `packages`: PyPI distributions beyond the standard library, as few as the job needs; `system_packages`: Debian \
 packages, rarely any."""
 
-TESTS_CONTRACT = """\
-Write test_solution.py, pytest tests for a script solution.py that another engineer writes from this same description. \
-You have not seen it: test what the description promises, not how it is done.
+ASSUMPTIONS_CONTRACT = """\
+- `assumptions`: where the description leaves something open that changes results (ties, nulls, rounding, time zones), \
+what the script does; none where it does not."""
+
+ARGUMENTS_CONTRACT = """\
+- `arguments`: the script will be run on the samples; give a value that suits their data for {names}."""
+
+_TESTS_RULES = """\
 - `from solution import main`, then `main(["--NAME", str(value), ...])` with every input; it writes each output to \
 /var/outputs/NAME as text (bool as true/false) or as a file. /var/outputs is emptied before every test.
-- Make small inputs under tmp_path in the format of the sample, with results worked out by hand. Three to six short \
-tests: the ordinary case, the edges that the description speaks of. Compare floats with pytest.approx.
+- Make small inputs under tmp_path in the format of the sample. Compare floats with pytest.approx.
 - No network, no sleeping, no test of messages or of what is not specified."""
+
+TESTS_CONTRACT = f"""\
+Write test_solution.py, pytest tests for a script solution.py that another engineer writes from this same description. \
+You have not seen it: test what the description promises, not how it is done.
+- First `cases`, three to six: the ordinary case, the edges that the description speaks of; work each result out by \
+hand, in a few words. Then a short test for each.
+{_TESTS_RULES}"""
 
 REPAIR_CONTRACT = """\
 The candidate below failed. Find the cause first, then mend it with the smallest change.
@@ -57,12 +68,14 @@ The candidate below failed. Find the cause first, then mend it with the smallest
 copied exactly and occurs once. Instead of edits, `code` or `test_code` may hold the whole file when it is short.
 - The user's examples and tests are right by definition."""
 
-STRONGER_CONTRACT = """\
-The tests below pass, but they also pass for each of the wrong versions of solution.py that are listed: the changed \
-line makes no difference to any of them. Write further tests, in a module of its own, that fail for as many of these \
-as can be told apart by what the description promises. Work every expected value out from the description by hand; \
-do not copy it from the code, which may be wrong. Where a change makes no difference that the description speaks of, \
-leave it. Do not repeat the tests that are there."""
+STRONGER_CONTRACT = f"""\
+Write further pytest tests for the script solution.py below. The tests that are there pass for it, but they also pass \
+for each of the wrong versions that are listed at the end.
+- Fail for as many of these as can be told apart by what the description promises. Where a change makes no difference \
+that the description speaks of, leave it.
+- Work every expected value out from the description by hand; do not copy it from the code, which may be wrong.
+- `test_code` is a module of its own; do not repeat the tests that are there.
+{_TESTS_RULES}"""
 
 REDRAFT_CONTRACT = """\
 Write the script anew, from the description, by an approach of your own that meets none of these failures."""
@@ -93,6 +106,7 @@ No tests are asked for. Work by the tools alone: they are all that you have, the
 are kept by plain names; solution.py cannot import the others. Run what you wrote, mend what fails by its cause, and \
 call `submit` as soon as everything passes. The user's examples and tests are right by definition."""
 
+_FILES: Final = ("file", "directory")
 FAILURE_TOKENS: Final = 1_500
 LEARNT_TOKENS: Final = 500
 _CHARACTERS_A_TOKEN: Final = 4
@@ -146,8 +160,13 @@ def describe_job(brief: JobBrief) -> str:
 
 
 def solution_messages(brief: JobBrief) -> tuple[Message, ...]:
-    """Ask for the plan, the script and its packages in one reply."""
-    return _messages(brief, SOLUTION_CONTRACT)
+    """Ask for the plan, the script and its packages in one reply, and for values of inputs that have none."""
+    request = brief.request
+    known = {*(sample.name for sample in request.samples), *request.values}
+    open_inputs = [name for name, kind in request.inputs.items() if kind not in _FILES and name not in known]
+    contracts = [SOLUTION_CONTRACT, ASSUMPTIONS_CONTRACT]
+    contracts += [ARGUMENTS_CONTRACT.format(names=", ".join(open_inputs))] if open_inputs else []
+    return _messages(brief, "\n".join(contracts))
 
 
 def suite_messages(brief: JobBrief) -> tuple[Message, ...]:
@@ -185,10 +204,10 @@ def repair_messages(
 
 def stronger_messages(brief: JobBrief, candidate: Candidate, survivors: Sequence[str]) -> tuple[Message, ...]:
     """Ask for tests that fail for the mutants that survived."""
-    parts = [TESTS_CONTRACT, _file("solution.py", candidate.solution.code)]
+    parts = [STRONGER_CONTRACT, _file("solution.py", candidate.solution.code)]
     parts.append(_file("test_solution.py", candidate.tests or ""))
     listed = "\n".join(f"- {survivor}" for survivor in survivors)
-    parts.append(f"# Wrong versions that pass\n{listed}\n\n{STRONGER_CONTRACT}")
+    parts.append(f"# Wrong versions that pass\n{listed}")
     return _messages(brief, *parts)
 
 

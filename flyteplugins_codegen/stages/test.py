@@ -100,6 +100,7 @@ def judge_attempt(
 def _key(run: Run, candidate: Candidate, lock: EnvironmentLock) -> list[Any]:
     """Everything that a report depends on: the candidate, its checks, and its environment."""
     settings, request = run.settings, run.request
+    proposed = [candidate.arguments] if candidate.arguments else []
     return [
         candidate.solution.code,
         candidate.tests,
@@ -109,6 +110,7 @@ def _key(run: Run, candidate: Candidate, lock: EnvironmentLock) -> list[Any]:
         settings.model_dump(
             mode="json", include={"sandbox", "skip_tests", "timeout_s", "resources", "env_vars", "validation"}
         ),
+        *proposed,
     ]
 
 
@@ -152,7 +154,7 @@ def _script_checks(run: Run, context: _JudgingContext) -> list[Callable[[], Scri
         _script_check(run, context, f"example {number}", example) for number, example in enumerate(request.examples, 1)
     ]
     tests = None if run.settings.skip_tests else context.candidate.tests
-    arguments = known_arguments(request, tests, context.samples)
+    arguments = known_arguments(request, tests, context.samples, context.candidate.arguments)
     if arguments is not None and not is_run_by_example(request, arguments):
         checks.append(_script_check(run, context, SAMPLES_CASE, Example(inputs=arguments, outputs={})))
     return checks

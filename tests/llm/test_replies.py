@@ -97,3 +97,21 @@ def test_an_edit_without_a_replacement_deletes():
 def test_a_solution_without_code_is_no_solution(code):
     with pytest.raises(ValueError, match="code"):
         SolutionReply.model_validate({"description": "d", "approach": "a", "code": code})
+
+
+def test_what_accompanies_the_code_is_never_a_reason_to_ask_again():
+    plain = {"description": "d", "approach": "a", "code": "c"}
+    odd = {"assumptions": "ties: the first", "arguments": [{"name": "top", "value": 5}, "top", {"value": None}]}
+    reply = SolutionReply.model_validate({**plain, **odd})
+    assert reply.assumptions == ["ties: the first"]
+    assert [(argument.name, argument.value) for argument in reply.arguments] == [("top", "5"), ("", "")]
+    assert SolutionReply.model_validate({**plain, "assumptions": [" ", {"ties": 1}]}).assumptions == ['{"ties": 1}']
+    cases = [{"input": [1, 2], "expected": 3, "why": None}, "no case"]
+    (case,) = TestsReply.model_validate({"test_code": "t", "cases": cases}).cases
+    assert (case.input, case.expected, case.why) == ("[1, 2]", "3", "")
+    assert TestsReply.model_validate({"test_code": "t", "cases": "none"}).cases == []
+
+
+def test_a_reply_of_an_earlier_version_lacks_nothing():
+    assert SolutionReply(description="d", approach="a", code="c").arguments == []
+    assert TestsReply(test_code="t").cases == []
