@@ -27,25 +27,37 @@ from flyteplugins_codegen.models.spending import Message
 
 ROLE = "You are a careful Python engineer. Reply with one JSON object of the given schema and nothing else."
 
-SOLUTION_CONTRACT = """\
+_SOLUTION_CONTRACT = """\
 Write solution.py, one script for Python 3.10 or later:
-- It is run as `python solution.py --NAME VALUE ...`, one option for each input. A file or directory input is a path; \
-the file's name has no extension. A bool is `true` or `false`.
-- It writes each output to /var/outputs/NAME: str, int, float as plain text (str up to 1,024 bytes), bool as \
-true/false, datetime as RFC 3339 with a zone (2024-01-31T00:00:00Z), timedelta in seconds with an s (5400s), file as \
-the file itself, directory as a folder of plain files.
+- It is run as `python solution.py --NAME VALUE ...`, one option for each input.{inputs}
+- It writes each output to /var/outputs/NAME{outputs}.
 - It has `main(argv: list[str] | None = None) -> None`, called under `if __name__ == "__main__":`, and module-level \
 functions that take their data as arguments.
 - No network; only /tmp and /var/outputs can be written. Bad data raises an error that names it.
 - `packages`: PyPI distributions beyond the standard library, as few as the job needs; `system_packages`: Debian \
 packages, rarely any."""
 
+_INPUT_RULES: Final[Mapping[TypeName, str]] = {
+    "file": " A file is a path; its name has no extension.",
+    "directory": " A directory is a path.",
+    "bool": " A bool is `true` or `false`.",
+}
+_OUTPUT_RULES: Final[Mapping[TypeName, str]] = {
+    "str": "str as plain text of up to 1,024 bytes",
+    "int": "int as plain text",
+    "float": "float as plain text",
+    "bool": "bool as true/false",
+    "datetime": "datetime as RFC 3339 with a zone (2024-01-31T00:00:00Z)",
+    "timedelta": "timedelta in seconds with an s (5400s)",
+    "file": "file as the file itself",
+    "directory": "directory as a folder of plain files",
+}
+
 ASSUMPTIONS_CONTRACT = """\
-- `assumptions`: where the description leaves something open that changes results (ties, nulls, rounding, time zones), \
-what the script does; none where it does not."""
+- `assumptions`: what the script does where the description leaves results open (ties, nulls, rounding, time zones)."""
 
 ARGUMENTS_CONTRACT = """\
-- `arguments`: the script will be run on the samples; give a value that suits their data for {names}."""
+- `arguments`: values for {names} that suit the data; the script will be run on the samples with them."""
 
 _TESTS_RULES = """\
 - `from solution import main`, then `main(["--NAME", str(value), ...])` with every input; it writes each output to \
@@ -56,8 +68,8 @@ _TESTS_RULES = """\
 TESTS_CONTRACT = f"""\
 Write test_solution.py, pytest tests for a script solution.py that another engineer writes from this same description. \
 You have not seen it: test what the description promises, not how it is done.
-- First `cases`, three to six: the ordinary case, the edges that the description speaks of; work each result out by \
-hand, in a few words. Then a short test for each.
+- First `cases`, three to six, in a few words each: the ordinary case and the edges that the description speaks of, \
+with results worked out by hand. Then a short test for each.
 {_TESTS_RULES}"""
 
 REPAIR_CONTRACT = """\
@@ -161,12 +173,23 @@ def describe_job(brief: JobBrief) -> str:
 
 def solution_messages(brief: JobBrief) -> tuple[Message, ...]:
     """Ask for the plan, the script and its packages in one reply, and for values of inputs that have none."""
-    request = brief.request
-    known = {*(sample.name for sample in request.samples), *request.values}
-    open_inputs = [name for name, kind in request.inputs.items() if kind not in _FILES and name not in known]
-    contracts = [SOLUTION_CONTRACT, ASSUMPTIONS_CONTRACT]
-    contracts += [ARGUMENTS_CONTRACT.format(names=", ".join(open_inputs))] if open_inputs else []
+    request, unknown = brief.request, open_inputs(brief.request)
+    contracts = [solution_contract(request), ASSUMPTIONS_CONTRACT]
+    contracts += [ARGUMENTS_CONTRACT.format(names=", ".join(unknown))] if unknown else []
     return _messages(brief, "\n".join(contracts))
+
+
+def open_inputs(request: Request) -> tuple[str, ...]:
+    """The inputs of simple types that have neither a sample nor a value of the user."""
+    known = {*(sample.name for sample in request.samples), *request.values}
+    return tuple(name for name, kind in request.inputs.items() if kind not in _FILES and name not in known)
+
+
+def solution_contract(request: Request) -> str:
+    """The rules for a script, with those about the types of its inputs and outputs."""
+    inputs = [rule for kind, rule in _INPUT_RULES.items() if kind in request.inputs.values()]
+    outputs = [rule for kind, rule in _OUTPUT_RULES.items() if kind in request.outputs.values()]
+    return _SOLUTION_CONTRACT.format(inputs="".join(inputs), outputs=f": {', '.join(outputs)}" if outputs else "")
 
 
 def suite_messages(brief: JobBrief) -> tuple[Message, ...]:
@@ -191,7 +214,7 @@ def repair_messages(
     brief: JobBrief, candidate: Candidate, failure: str, tests: str | None = None
 ) -> tuple[Message, ...]:
     """Ask for the cause and the change; `failure` is from `describe_failure`, `tests` is the part of them to show."""
-    parts = [SOLUTION_CONTRACT, REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
+    parts = [solution_contract(brief.request), REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
     if candidate.tests:
         included = tests or candidate.tests
         is_whole = included == candidate.tests
@@ -236,7 +259,8 @@ def _file(name: str, text: str) -> str:
 def agent_messages(brief: JobBrief, *, writes_tests: bool) -> tuple[Message, ...]:
     """The beginning of an agent's conversation: the same in every turn, so that a provider can cache it."""
     contract = AGENT_CONTRACT if writes_tests else NO_TESTS_CONTRACT
-    system = f"{(brief.role or AGENT_ROLE).strip()}\n\n{SOLUTION_CONTRACT}\n\n{contract}"
+    role = (brief.role or AGENT_ROLE).strip()
+    system = f"{role}\n\n{solution_contract(brief.request)}\n\n{contract}"
     return (Message(role="system", content=system), Message(role="user", content=describe_job(brief)))
 
 

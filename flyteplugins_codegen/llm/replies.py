@@ -45,34 +45,34 @@ _Text = Annotated[str, BeforeValidator(_as_text)]
 
 
 class ArgumentReply(Reply):
-    """A value for one input."""
+    """As on the command line."""
 
-    name: _Text = Field(default="", description="The input")
-    value: _Text = Field(default="", description="As on the command line")
+    name: _Text = ""
+    value: _Text = ""
 
 
 class SolutionReply(Reply):
     """A plan and the script that carries it out."""
 
     description: str = Field(description="What the script does, in one or two sentences")
-    approach: str = Field(description="How it does it, in a few sentences")
+    approach: str = Field(description="How, in one or two sentences")
     assumptions: Annotated[list[str], BeforeValidator(_texts_in)] = Field(
-        default=[], description="What the description leaves open, and what is done; short"
+        default=[], description="Short; empty if nothing is open"
     )
     code: str = Field(min_length=1, description="The whole of solution.py")
     arguments: Annotated[list[ArgumentReply], BeforeValidator(_objects_in)] = Field(
-        default=[], description="Empty unless asked for"
+        default=[], description="For inputs without a sample"
     )
     packages: list[str] = Field(default=[], description="PyPI distributions that it needs")
     system_packages: list[str] = Field(default=[], description="Debian packages that it needs")
 
 
 class CaseReply(Reply):
-    """One case, in a few words."""
+    """In a few words."""
 
-    input: _Text = Field(default="", description="What goes in")
-    expected: _Text = Field(default="", description="The result, worked out by hand")
-    why: _Text = Field(default="", description="What in the description says so")
+    input: _Text = ""
+    expected: _Text = ""
+    why: _Text = ""
 
 
 class TestsReply(Reply):
@@ -80,7 +80,7 @@ class TestsReply(Reply):
 
     __test__ = False
 
-    cases: Annotated[list[CaseReply], BeforeValidator(_objects_in)] = Field(default=[], description="The cases to test")
+    cases: Annotated[list[CaseReply], BeforeValidator(_objects_in)] = Field(default=[], description="What to test")
     test_code: str = Field(min_length=1, description="The whole of test_solution.py")
 
 

@@ -19,7 +19,13 @@ from pydantic import Field, JsonValue
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
 from flyteplugins_codegen.llm.ask import ModelAnswer
 from flyteplugins_codegen.llm.budget import BudgetAccount
-from flyteplugins_codegen.llm.prompts import describe_learnt, redraft_messages, solution_messages, suite_messages
+from flyteplugins_codegen.llm.prompts import (
+    describe_learnt,
+    open_inputs,
+    redraft_messages,
+    solution_messages,
+    suite_messages,
+)
 from flyteplugins_codegen.llm.replies import CaseReply, SolutionReply, TestsReply
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, TestCase
@@ -127,7 +133,8 @@ async def try_solution(run: Run, account: BudgetAccount, index: int) -> Solution
 
 def _solution_question(run: Run) -> Question[SolutionReply]:
     messages = without_keys(solution_messages(brief_of(run.settings, run.request, run.context)), run.request)
-    return Question(purpose="solution", messages=messages, reply_type=SolutionReply)
+    left_out = () if open_inputs(run.request) else ("arguments",)
+    return Question(purpose="solution", messages=messages, reply_type=SolutionReply, left_out=left_out)
 
 
 async def _draft_solution(run: Run, account: BudgetAccount, question: Question[SolutionReply]) -> SolutionDraft:
@@ -260,7 +267,7 @@ async def write_anew(
 async def _redraft_solution(run: Run, account: BudgetAccount, learnt: str, number: int) -> SolutionDraft:
     brief = brief_of(run.settings, run.request, run.context)
     messages = without_keys(redraft_messages(brief, learnt, number), run.request)
-    question = Question(purpose="solution", messages=messages, reply_type=SolutionReply, keeps_unusable=True)
+    question = dataclasses.replace(_solution_question(run), messages=messages, keeps_unusable=True)
     try:
         return _draft_from(run, await ask_within(account, run.settings, question))
     except BudgetSpentError as error:

@@ -92,7 +92,7 @@ def test_a_fresh_draft_is_told_what_was_learnt_after_all_that_every_draft_is_tol
 
 def test_values_are_asked_for_only_of_inputs_that_have_none():
     text = solution_messages(BRIEF)[1].content
-    assert "a value that suits their data for threshold." in text
+    assert "values for threshold that suit the data" in text
     given = BRIEF.model_copy(update={"request": REQUEST.model_copy(update={"values": {"threshold": 1.0}})})
     assert "`arguments`" not in solution_messages(given)[1].content
     assert "`assumptions`" in solution_messages(given)[1].content

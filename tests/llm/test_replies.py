@@ -14,6 +14,7 @@ from flyteplugins_codegen.llm import replies
 from flyteplugins_codegen.llm.protocol import portable_schema
 from flyteplugins_codegen.llm.replies import RepairReply, SolutionReply, TestsReply
 
+PLAIN = {"replace", "name", "value", "input", "expected", "why"}  # their names say it
 REPLIES = [SolutionReply, TestsReply, RepairReply]
 
 
@@ -59,7 +60,8 @@ def test_the_anthropic_client_moves_nothing_of_a_schema_into_descriptions(reply_
 def test_a_schema_says_what_each_field_is_for():
     for _, reply_type in inspect.getmembers(replies, inspect.isclass):
         if issubclass(reply_type, BaseModel) and reply_type.model_fields:
-            assert all(field.description for name, field in reply_type.model_fields.items() if name != "replace")
+            fields = reply_type.model_fields.items()
+            assert all(field.description for name, field in fields if name not in PLAIN), reply_type
 
 
 class _Open(BaseModel):
@@ -115,3 +117,9 @@ def test_what_accompanies_the_code_is_never_a_reason_to_ask_again():
 def test_a_reply_of_an_earlier_version_lacks_nothing():
     assert SolutionReply(description="d", approach="a", code="c").arguments == []
     assert TestsReply(test_code="t").cases == []
+
+
+def test_a_field_that_is_not_asked_for_is_not_in_the_schema():
+    schema = portable_schema(SolutionReply, ("arguments",))
+    assert "arguments" not in schema["properties"]
+    assert {*schema["required"], "arguments"} == set(portable_schema(SolutionReply)["required"])

@@ -342,7 +342,7 @@ def test_the_value_that_the_solutions_author_proposes_is_run_and_the_report_says
     assert result.success
     assert result.report.runs[-1].arguments == {"top": 2}
     asked = {call.name: str(call.body["messages"]) for call in server.calls}
-    assert "give a value that suits their data for top." in asked["SolutionReply"]
+    assert "values for top that suit the data" in asked["SolutionReply"]
     assert "`arguments`" not in asked["TestsReply"]
     assert "Ties: the first." in result._page()
     given, server = generate(sales, RIGHT, inputs={"top": (int, 1)}, solution_more={"arguments": proposal})
