@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -278,16 +278,23 @@ def _ties(sample: _Sample, description: str) -> Iterator[_Draft]:
             continue
         order = sorted((number for number, value in enumerate(column.numbers) if value is not None), key=_by(column))
         # The largest values are those that a ranking shows, so these are made equal first.
-        pairs = [(order[at], order[at + 1]) for at in range(0, len(order) - 1, 2)][: _most_changed(sample)]
         cells = {
             lower: sample.rows[higher][column.position]
-            for higher, lower in pairs
-            if column.numbers[higher] != column.numbers[lower]
-            and _keeps_relations(sample, column, lower, column.numbers[higher])
+            for higher, lower in islice(_unequal_pairs(column, order), _most_changed(sample))
+            if _keeps_relations(sample, column, lower, column.numbers[higher])
         }
         if cells:
             rows = _with_cells(sample, column, cells)
             yield _Draft(sample, "ties", f"with equal values in {column.name}", rows, is_settled=is_settled)
+
+
+def _unequal_pairs(column: Column, order: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of rows that follow each other in this order with two values, each row in one pair."""
+    taken = -1
+    for one, other in pairwise(order):
+        if one != taken and column.numbers[one] != column.numbers[other]:
+            taken = other
+            yield one, other
 
 
 def _by(column: Column) -> Callable[[int], tuple[float, int]]:
@@ -295,9 +302,10 @@ def _by(column: Column) -> Callable[[int], tuple[float, int]]:
 
 
 def _border(sample: _Sample, description: str) -> Iterator[_Draft]:
-    for order, border in enumerate(find_borders(description, sample.table.columns)):
-        column = sample.columns.get(border.column)
-        if column is None or column.is_fixed or (column.is_key and not column.is_time):
+    ordered = tuple(column.name for column in sample.columns.values() if column.is_number or column.is_time)
+    for order, border in enumerate(find_borders(description, ordered)):
+        column = sample.columns[border.column]
+        if column.is_fixed or (column.is_key and not column.is_time):
             continue
         values = _border_values(column, border)
         cells = _place_values(sample, column, values)
@@ -392,7 +400,8 @@ def _keeps_relations(sample: _Sample, column: Column, row: int, value: float | N
     if value is None:
         return False
     for other in sample.columns.values():
-        if other.name == column.name or other.is_time != column.is_time or not (other.is_number or other.is_time):
+        is_alike = (other.is_number and column.is_number and not other.is_key) or (other.is_time and column.is_time)
+        if other.name == column.name or not is_alike:
             continue
         beside = other.numbers[row]
         if beside is None:

@@ -76,14 +76,14 @@ _CLEAR_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _CLEAR_AFTER = re.compile(
-    r"^\s*(?:[a-z°%/]{1,12} )?(?:or|and) (?:more|above|over|higher|greater|older|later|less|below|"
+    r"^[^.;,\d]{0,40}\b(?:or|and) (?:more|above|over|higher|greater|older|later|less|below|"
     r"fewer|lower|under|earlier)\b|"
     r"^[^.;]{0,30}\b(?:inclusive|exclusive|included|excluded)\b",
     re.IGNORECASE,
 )
 # Numbers that are no values of a column.
 _OTHER_NUMBER_BEFORE = re.compile(
-    r"(?:\b(?:top|first|last|bottom|best|worst|rounded to|round to|to|with|every|next|previous|times|bins? of|"
+    r"(?:\b(?:top|first|last|bottom|best|worst|rounded to|round to|to|every|next|previous|times|bins? of|"
     r"multipl\w+ by|divid\w+ by|plus|minus|version|column|row|line|quarter|percentile|quantile)|[*/^+#_])\s*$",
     re.IGNORECASE,
 )
@@ -94,11 +94,12 @@ _OTHER_NUMBER_AFTER = re.compile(
     r"percent of|% of))|[*/^_]|-\w)",
     re.IGNORECASE,
 )
+_BREAK = re.compile(r"[,:(]|\b(?:and|or)\b", re.IGNORECASE)
 _TIME_UNIT = re.compile(
     r"^[-\s](?:full |whole )?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|quarters?)\b", re.IGNORECASE
 )
 _OVER = re.compile(r"\bover (?:the )?$", re.IGNORECASE)
-_COMMA_CHARACTERS = 15
+_BREAK_CHARACTERS = 15
 _DATE = re.compile(r"(?<![\w-])(\d{4}-\d\d-\d\d)(?![\w-]|:)")
 _NUMBER = re.compile(r"(?<![\w.,-])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]*\d|[.,]\d)")
 _CLAUSE_END = re.compile(r"[.;!?](?=\s|$)|\n")
@@ -177,10 +178,10 @@ def _borders_of(sentence: str, columns: tuple[str, ...]) -> Iterator[Border]:
 
 
 def _distance(place: tuple[int, int], number: re.Match[str], sentence: str) -> int:
-    """Return how far a column's name is from a number. A comma between them counts as much as three words."""
+    """Return how far a column's name is from a number. A comma, a colon or an "and" between them counts a lot."""
     start, end = place
     between = sentence[end : number.start()] if end <= number.start() else sentence[number.end() : start]
-    return len(between) + _COMMA_CHARACTERS * between.count(",")
+    return len(between) + _BREAK_CHARACTERS * len(_BREAK.findall(between))
 
 
 def _border_value(text: str) -> float | dt.date | None:
