@@ -9,12 +9,13 @@ import row_count_job as job
 from model_server import HttpError, ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent
-from flyteplugins_codegen.llm.prompts import STRONGER_CONTRACT, JobBrief, stronger_messages
+from flyteplugins_codegen.llm.prompts import JobBrief, stronger_messages
 from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Request
 from flyteplugins_codegen.models.run import Attempt, Run, ScriptRun, SuiteReport, TestOutcome, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Budget, ModelCall
-from flyteplugins_codegen.stages.loop import Finish, MeasureStrength, StrengthenTests, next_action
+from flyteplugins_codegen.stages.actions import Finish, MeasureStrength, StrengthenTests
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.strength import measure_part, parts_of, strength_of, with_parts
 
 # It passes whatever `main` does.
@@ -204,7 +205,8 @@ def test_a_request_for_stronger_tests_says_nothing_new_where_values_are_asserted
     candidate = run_of().attempts[0].candidate
     brief = JobBrief(request=Request(prompt="p"))
     assert stronger_messages(brief, candidate, ("a",)) == stronger_messages(brief, candidate, ("a",), "")
-    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith(STRONGER_CONTRACT)
+    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith("- a")
+    assert stronger_messages(brief, candidate, ("a",), "no value of total")[-1].content.endswith("worked out by hand.")
 
 
 @pytest.mark.parametrize(
