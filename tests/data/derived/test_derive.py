@@ -110,6 +110,7 @@ def test_shuffled_rows_are_the_same_rows(weather: Path, tmp_path: Path) -> None:
         "At which row does temperature peak?",
         "The 7-day rolling mean of temperature.",
         "Keep the rows in the order of the file.",
+        "The first value of each sensor.",
     ],
 )
 def test_rows_are_not_shuffled_or_doubled_where_their_order_may_matter(
@@ -118,6 +119,18 @@ def test_rows_are_not_shuffled_or_doubled_where_their_order_may_matter(
     kinds = {case.kind for case in cases_of({"weather": weather}, description, tmp_path)}
     assert "halved" in kinds
     assert not kinds & {"shuffled", "doubled"}
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "The kinds by mean rain, highest first.",
+        "The kind with most rain, the alphabetically first of equal ones.",
+        "Rain by month, written as the first day of the month.",
+    ],
+)
+def test_rows_are_shuffled_where_only_the_output_is_sorted(description: str, weather: Path, tmp_path: Path) -> None:
+    assert by_kind(cases_of({"weather": weather}, description, tmp_path), "shuffled")
 
 
 def test_rows_are_taken_evenly_unless_their_order_matters(tmp_path: Path) -> None:
@@ -230,6 +243,80 @@ def test_at_most_twelve_cases_the_settled_ones_first(tmp_path: Path) -> None:
     cases = cases_of({"a": path}, description, tmp_path)
     assert len(cases) == 12
     assert [case.is_settled for case in cases] == sorted((case.is_settled for case in cases), reverse=True)
+
+
+def test_groups_are_made_equal_against_the_order_of_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "sales.csv"
+    rows = [(n, "ABC"[n % 3], f"{n * 7 % 23}.50") for n in range(60)]
+    path.write_text(csv_text([("sale_id", "shop", "amount"), *rows]))
+    cases = cases_of({"sales": path}, "The shop with the largest amount; ties alphabetically.", tmp_path)
+    (case,) = [case for case in cases if case.label == "sales with equal rows for each shop"]
+    assert case.is_settled
+    _, *found = rows_of(case.samples["sales"])
+    amounts = {shop: [row[2] for row in found if row[1] == shop] for shop in "ABC"}
+    assert amounts["A"] == amounts["B"] == amounts["C"]
+    assert list(dict.fromkeys(row[1] for row in found)) == ["C", "B", "A"]
+    assert len({row[0] for row in found}) == len(found) == 60
+
+
+def test_groups_have_as_many_rows_as_a_border_and_one_less_and_more(tmp_path: Path) -> None:
+    path = tmp_path / "bills.csv"
+    path.write_text(csv_text([("day", "total"), *(("abcdef"[n % 6], n * 7 % 31) for n in range(120))]))
+    description = "The mean total for each day with at least min_bills bills."
+    cases = cases_of({"bills": path}, description, tmp_path / "a")
+    assert not by_kind(cases, "border")
+    cases = derive_cases({"bills": path}, description, tmp_path / "b", values={"min_bills": 4})
+    (case,) = by_kind(cases, "border")
+    assert case.label == "bills with 3, 4 and 5 rows for each day"
+    assert sorted(Counter(row[0] for row in rows_of(case.samples["bills"])[1:]).values()) == [3, 3, 4, 4, 5, 5]
+
+
+def test_values_of_inputs_are_borders(weather: Path, tmp_path: Path) -> None:
+    description = "Days with more than limit mm of rain."
+    assert not by_kind(cases_of({"weather": weather}, description, tmp_path / "a"), "border")
+    cases = derive_cases({"weather": weather}, description, tmp_path / "b", values={"limit": 1.5, "flag": True})
+    assert [case.label for case in by_kind(cases, "border")] == ["weather with rain just below, at and just above 1.5"]
+
+
+@pytest.mark.parametrize(
+    ("description", "is_null"),
+    [
+        ("The mean rain; skip rows without rain.", True),
+        ("Columns are day, rain (sometimes empty) and temperature.", True),
+        ("The rain may be missing.", True),
+        ("The mean rain, an empty text if there is none.", False),
+        ("The rain of the days where temperature is known.", False),
+    ],
+)
+def test_a_column_gets_its_first_null_only_where_the_description_allows_one(
+    description: str, weather: Path, tmp_path: Path, *, is_null: bool
+) -> None:
+    cases = by_kind(cases_of({"weather": weather}, description, tmp_path), "null")
+    assert [case.label for case in cases] == ["weather with more missing values in rain"] * is_null
+    assert all("" in {row[1] for row in rows_of(case.samples["weather"])} for case in cases)
+
+
+def test_a_key_of_two_columns_stays_one(tmp_path: Path) -> None:
+    path = tmp_path / "countries.csv"
+    rows = [(f"c{n // 8}", 2000 + n % 8, n * n) for n in range(160)]
+    path.write_text(csv_text([("country", "year", "people"), *rows]))
+    cases = cases_of({"countries": path}, "People by country and year, from year 2003 or later.", tmp_path)
+    assert cases
+    for case in cases:
+        header, *found = rows_of(case.samples["countries"])
+        at = header.index("country"), header.index("year")
+        assert len({(row[at[0]], row[at[1]]) for row in found}) == len(found)
+
+
+def test_an_index_without_a_name_stays_first(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(csv_text([("", "kind", "size"), *((n + 1, f"k{n % 4}", n % 9) for n in range(40))]))
+    cases = cases_of({"a": path}, "The mean size of each kind, ties by kind.", tmp_path)
+    assert {"ties", "shuffled"} <= {case.kind for case in cases}
+    for case in cases:
+        header, *found = rows_of(case.samples["a"])
+        assert header == ["", "kind", "size"]
+        assert len({row[0] for row in found}) == len(found)
 
 
 # --- what a description says ---
