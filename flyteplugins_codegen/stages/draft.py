@@ -19,8 +19,8 @@ from pydantic import Field, JsonValue
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
 from flyteplugins_codegen.llm.ask import ModelAnswer
 from flyteplugins_codegen.llm.budget import BudgetAccount
+from flyteplugins_codegen.llm.failures import describe_learnt
 from flyteplugins_codegen.llm.prompts import (
-    describe_learnt,
     open_inputs,
     redraft_messages,
     solution_messages,
