@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from flyteplugins_codegen.models.reference import OutputsDiffer
 from flyteplugins_codegen.models.run import (
     SAMPLES_CASE,
     Attempt,
@@ -40,6 +41,7 @@ def describe_failure(report: TestReport, smallest: Collection[str] = (), limit: 
     parts = [_cause("The environment", report.build_cause)] if report.build_cause else []
     parts += [_run(run) for run in report.runs if run.cause]
     parts += [_suite(suite, smallest, crashes) for suite in report.suites if suite.cause]
+    parts += [_difference(report.reference.difference)] if report.reference and report.reference.difference else []
     parts += [_cause("The data", report.drift_cause)] if report.drift_cause else []
     return _shortened("\n\n".join(parts), limit)
 
@@ -139,6 +141,18 @@ def _suite(suite: SuiteReport, smallest: Collection[str], crashes: Collection[tu
     }
     parts += [f"{title}: {', '.join(test.name for test in tests)}" for title, tests in named.items() if tests]
     return "\n".join(parts)
+
+
+def _difference(found: OutputsDiffer) -> str:
+    """Both answers, on the fewest rows that show the difference."""
+    lines = [f"## reference.py has other outputs on {found.case}"]
+    if found.rows:
+        lines.append(f"On these {found.row_count} rows of {found.sample}:\n{found.rows.rstrip()}")
+    if found.arguments:
+        lines.append(f"with {found.arguments}")
+    place = f"{found.output_name}, {found.where}" if found.where else found.output_name
+    lines.append(f"{place}: solution.py {found.solution_answer}; reference.py {found.reference_answer}")
+    return "\n".join(lines)
 
 
 def _test(test: TestOutcome) -> str:

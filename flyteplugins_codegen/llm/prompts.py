@@ -13,6 +13,7 @@ from typing import Final
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.data import DataContext
 from flyteplugins_codegen.models.job import Candidate, Example, Request, TypeName
+from flyteplugins_codegen.models.reference import REFERENCE_FILE
 from flyteplugins_codegen.models.spending import Message
 
 ROLE = "You are a careful Python engineer. Reply with one JSON object of the given schema and nothing else."
@@ -54,6 +55,21 @@ _TESTS_RULES = """\
 /var/outputs/NAME as text (bool as true/false) or as a file. /var/outputs is emptied before every test.
 - Make small inputs under tmp_path in the format of the sample. Compare floats with pytest.approx.
 - No network, no sleeping, no test of messages or of what is not specified."""
+
+REFERENCE_CONTRACT = """\
+Also write `reference`: reference.py, a second script with the same command line and outputs, which computes them from \
+the description alone; it is compared with solution.py on the samples and on files like them. The plainest code that \
+follows the description word for word, standard library where that reads the format; no speed, no messages. null where \
+the description leaves more than one right answer: chance, trained models, free wording, pictures."""
+
+REFERENCE_REPAIR_CONTRACT = """\
+reference.py computes the same outputs, by another engineer who saw the description alone; one of the two is wrong. \
+Decide by the words of the description which of them, and change that one only: error_type logic for solution.py; \
+reference_error for reference.py, with `edits` of it or the whole in `reference`."""
+
+THIRD_CONTRACT = """\
+Two engineers who wrote this script differ in their results. Write one of your own from the description alone, and \
+weigh what it says of limits, ties and missing values. This is attempt {number}."""
 
 TESTS_CONTRACT = f"""\
 Write test_solution.py, pytest tests for a script solution.py that another engineer writes from this same description. \
@@ -172,9 +188,9 @@ def solution_contract(request: Request) -> str:
     return _SOLUTION_CONTRACT.format(inputs="".join(inputs), outputs=f": {', '.join(outputs)}" if outputs else "")
 
 
-def suite_messages(brief: JobBrief) -> tuple[Message, ...]:
-    """Ask for tests from the request and the data, not from the code."""
-    return _messages(brief, TESTS_CONTRACT)
+def suite_messages(brief: JobBrief, *, with_reference: bool = False) -> tuple[Message, ...]:
+    """Ask for tests from the request and the data, not from the code; in the same reply for a reference."""
+    return _messages(brief, f"{TESTS_CONTRACT}\n{REFERENCE_CONTRACT}" if with_reference else TESTS_CONTRACT)
 
 
 def constraints_messages(
@@ -191,17 +207,19 @@ def constraints_messages(
 
 
 def repair_messages(
-    brief: JobBrief, candidate: Candidate, failure: str, tests: str | None = None
+    brief: JobBrief, candidate: Candidate, failure: str, tests: str | None = None, *, shows_reference: bool = False
 ) -> tuple[Message, ...]:
     """Ask for the cause and the change; `failure` is from `describe_lineage`, `tests` the part of them to show.
 
-    By default all are shown, and none if it is "".
+    By default all are shown, and none if it is "". The reference is shown where it differs.
     """
     parts = [solution_contract(brief.request), REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
     included = candidate.tests if tests is None else tests
     if included:
         is_whole = included == candidate.tests
         parts.append(_file("test_solution.py" if is_whole else "test_solution.py, without other tests", included))
+    if candidate.reference and shows_reference:
+        parts += [_file(REFERENCE_FILE, candidate.reference), REFERENCE_REPAIR_CONTRACT]
     if candidate.solution.packages:
         parts.append("Installed: " + ", ".join(candidate.solution.packages))
     parts.append(f"# What failed\n{failure}")
@@ -221,6 +239,13 @@ def stronger_messages(
     if lacking:
         parts.append(f"Above all: {lacking}. Assert values of every output, worked out by hand.")
     return _messages(brief, *parts)
+
+
+def third_messages(brief: JobBrief, number: int) -> tuple[Message, ...]:
+    """Ask for an independent solution that decides between two; `number` makes its prompt another one."""
+    system, job = solution_messages(brief)
+    text = f"{job.content}\n\n{THIRD_CONTRACT.format(number=number)}"
+    return system, job.model_copy(update={"content": text})
 
 
 def redraft_messages(brief: JobBrief, learnt: str, number: int) -> tuple[Message, ...]:

@@ -168,7 +168,8 @@ class Candidate(Extended):
 
     `cases` are those that the tests were written from. `arguments` are values that a model proposed for inputs which
     have neither a sample nor a value of the user; all candidates of a run have the same ones, so that their outputs
-    can be compared.
+    can be compared. `reference` is a second script for the same outputs, by the author of the tests; it is compared
+    with the solution and never shipped.
     """
 
     plan: CodePlan
@@ -176,8 +177,9 @@ class Candidate(Extended):
     tests: str | None = None
     cases: tuple[TestCase, ...] = ()
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    reference: str | None = None
 
-    later_fields: ClassVar[frozenset[str]] = frozenset({"cases", "arguments"})
+    later_fields: ClassVar[frozenset[str]] = frozenset({"cases", "arguments", "reference"})
 
 
 class SolutionBundle(Value):

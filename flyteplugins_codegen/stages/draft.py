@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import ClassVar, Final
 
 from pydantic import Field, JsonValue
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
+from flyteplugins_codegen.judging.causes import syntax_cause
 from flyteplugins_codegen.llm.ask import ModelAnswer
 from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.failures import describe_learnt
@@ -25,17 +26,21 @@ from flyteplugins_codegen.llm.prompts import (
     redraft_messages,
     solution_messages,
     suite_messages,
+    third_messages,
 )
 from flyteplugins_codegen.llm.replies import CaseReply, SolutionReply, TestsReply
-from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.base import Extended, Value
 from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, TestCase
+from flyteplugins_codegen.models.reference import REFERENCE_FILE
 from flyteplugins_codegen.models.run import ActionName, Attempt, Run
+from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.source.extraction.blocks import unfence
+from flyteplugins_codegen.stages.actions import Redraft
 from flyteplugins_codegen.stages.arguments import checked_proposals
 from flyteplugins_codegen.stages.attempts import StageResult, with_calls, with_round, with_unusable
 from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import Redraft, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.model_calls import Question, ask_within, brief_of, with_sibling_calls
 from flyteplugins_codegen.stages.privacy import masked_attempts, masker_for, without_keys
 from flyteplugins_codegen.telemetry import stage
@@ -60,10 +65,11 @@ class SolutionDraft(Value):
     unusable: str = ""
 
 
-class TestsDraft(Value):
+class TestsDraft(Extended):
     """Generated tests, with the cases that they were written from, and the calls that they took.
 
-    `tests` is None if none were asked for, or if `stopped`.
+    `tests` is None if none were asked for, or if `stopped`. `reference` is a second script for the same outputs, None
+    if there is none.
     """
 
     __test__ = False
@@ -72,6 +78,9 @@ class TestsDraft(Value):
     cases: tuple[TestCase, ...] = ()
     calls: tuple[ModelCall, ...] = ()
     stopped: str = ""
+    reference: str | None = None
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"reference"})
 
 
 class Drafts(Value):
@@ -171,7 +180,8 @@ async def write_tests(run: Run, account: BudgetAccount) -> TestsDraft:
     if run.settings.skip_tests:
         return TestsDraft(tests=None)
     with stage("write tests") as note:
-        messages = without_keys(suite_messages(brief_of(run.settings, run.request, run.context)), run.request)
+        brief = brief_of(run.settings, run.request, run.context)
+        messages = without_keys(suite_messages(brief, with_reference=run.settings.reference), run.request)
         try:
             question = Question(purpose="tests", messages=messages, reply_type=TestsReply)
             answer = await ask_within(account, run.settings, question)
@@ -180,7 +190,16 @@ async def write_tests(run: Run, account: BudgetAccount) -> TestsDraft:
             return TestsDraft(tests=None, calls=error.calls, stopped=str(error))
         tests = unfence(answer.value.test_code)
         note.detail = f"{len(tests.splitlines())} lines"
-        return TestsDraft(tests=tests, cases=_cases_in(answer.value.cases), calls=answer.calls)
+        reference = _reference_in(answer.value, run.settings)
+        return TestsDraft(tests=tests, cases=_cases_in(answer.value.cases), calls=answer.calls, reference=reference)
+
+
+def _reference_in(reply: TestsReply, settings: Settings) -> str | None:
+    """The reference of a reply; None if none was asked for, or if it is no Python."""
+    code = unfence(reply.reference or "").strip()
+    if not code or not settings.reference or syntax_cause(code, REFERENCE_FILE) is not None:
+        return None
+    return f"{code}\n"
 
 
 def _cases_in(replies: Sequence[CaseReply]) -> tuple[TestCase, ...]:
@@ -194,7 +213,7 @@ def with_drafts(run: Run, drafts: Drafts) -> Run:
     """The run with the drafts as its first candidates, and with their calls."""
     stops = [stopped for stopped in (*(draft.stopped for draft in drafts.solutions), drafts.tests.stopped) if stopped]
     run = with_calls(run, drafts.calls)
-    candidates = _candidates(drafts.solutions, drafts.tests.tests, drafts.tests.cases)
+    candidates = _candidates(drafts.solutions, drafts.tests)
     unusable = [draft.unusable for draft in drafts.solutions if draft.unusable]
     if not candidates:  # without any candidate, unusable replies stop the run as a spent budget does
         stops += unusable
@@ -206,14 +225,20 @@ def with_drafts(run: Run, drafts: Drafts) -> Run:
 
 def _candidates(
     drafts: Sequence[SolutionDraft],
-    tests: str | None,
-    cases: tuple[TestCase, ...],
+    judges: TestsDraft | Candidate,
     arguments: Mapping[str, JsonValue] = MappingProxyType({}),
 ) -> list[Candidate]:
-    """The drafts that have a proposal, with the tests that judge them; `arguments` are those of earlier candidates."""
+    """The drafts that have a proposal, with what judges them; `arguments` are those of earlier candidates."""
     shared = dict(arguments) or next((draft.arguments for draft in drafts if draft.arguments), {})
     return [
-        Candidate(plan=draft.plan, solution=draft.solution, tests=tests, cases=cases, arguments=shared)
+        Candidate(
+            plan=draft.plan,
+            solution=draft.solution,
+            tests=judges.tests,
+            cases=judges.cases,
+            reference=judges.reference,
+            arguments=shared,
+        )
         for draft in drafts
         if draft.plan is not None and draft.solution is not None
     ]
@@ -256,7 +281,7 @@ async def write_anew(
     """Ask for the redrafts at these positions of the round. Raises ModelError after all calls have ended."""
     masker = masker_for(run.settings, run.request)
     attempts = await asyncio.to_thread(masked_attempts, run.attempts, masker, samples)
-    learnt = describe_learnt(attempts)
+    learnt = None if requested_redraft(run).is_third else describe_learnt(attempts)
     # The attempt's number is part of the prompt: no cached answer to another redraft is taken for this one.
     asked = [_redraft_solution(run, account, learnt, len(run.attempts) + index + 1) for index in indexes]
     results = await asyncio.gather(*asked, return_exceptions=True)
@@ -264,9 +289,10 @@ async def write_anew(
     return tuple(draft for draft in results if isinstance(draft, SolutionDraft))
 
 
-async def _redraft_solution(run: Run, account: BudgetAccount, learnt: str, number: int) -> SolutionDraft:
+async def _redraft_solution(run: Run, account: BudgetAccount, learnt: str | None, number: int) -> SolutionDraft:
     brief = brief_of(run.settings, run.request, run.context)
-    messages = without_keys(redraft_messages(brief, learnt, number), run.request)
+    asked = third_messages(brief, number) if learnt is None else redraft_messages(brief, learnt, number)
+    messages = without_keys(asked, run.request)
     question = dataclasses.replace(_solution_question(run), messages=messages, keeps_unusable=True)
     try:
         return _draft_from(run, await ask_within(account, run.settings, question))
@@ -278,12 +304,13 @@ async def _redraft_solution(run: Run, account: BudgetAccount, learnt: str, numbe
 
 def with_redrafts(run: Run, drafts: Sequence[SolutionDraft]) -> StageResult:
     """The run with the redrafts as its next round, judged by the tests of the attempts before."""
-    reason, base = requested_redraft(run).reason, base_attempt(run).candidate
+    requested, base = requested_redraft(run), base_attempt(run).candidate
+    action: ActionName = "independent_draft" if requested.is_third else "fresh_draft"
     calls = tuple(call for draft in drafts for call in draft.calls)
     unusable = [draft.unusable for draft in drafts if draft.unusable]
-    run = with_unusable(with_calls(run, calls), "fresh_draft", reason, unusable)
-    candidates = _candidates(drafts, base.tests, base.cases, base.arguments)
+    run = with_unusable(with_calls(run, calls), action, requested.reason, unusable)
+    candidates = _candidates(drafts, base, base.arguments)
     if not candidates:
         stopped = next((draft.stopped for draft in drafts if draft.stopped), "")
         return StageResult(run=run.model_copy(update={"stopped": stopped}), calls=calls)
-    return StageResult(run=with_round(run, _attempts(candidates, "fresh_draft", reason)), calls=calls)
+    return StageResult(run=with_round(run, _attempts(candidates, action, requested.reason)), calls=calls)

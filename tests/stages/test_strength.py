@@ -14,7 +14,8 @@ from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, R
 from flyteplugins_codegen.models.run import Attempt, Run, ScriptRun, SuiteReport, TestOutcome, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Budget, ModelCall
-from flyteplugins_codegen.stages.loop import Finish, MeasureStrength, StrengthenTests, next_action
+from flyteplugins_codegen.stages.actions import Finish, MeasureStrength, StrengthenTests
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.strength import measure_part, parts_of, strength_of, with_parts
 
 # It passes whatever `main` does.
@@ -203,7 +204,8 @@ def test_a_request_for_stronger_tests_says_nothing_new_where_values_are_asserted
     candidate = run_of().attempts[0].candidate
     brief = JobBrief(request=Request(prompt="p"))
     assert stronger_messages(brief, candidate, ("a",)) == stronger_messages(brief, candidate, ("a",), "")
-    assert "Above all" not in stronger_messages(brief, candidate, ("a",))[-1].content
+    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith("- a")
+    assert stronger_messages(brief, candidate, ("a",), "no value of total")[-1].content.endswith("worked out by hand.")
 
 
 @pytest.mark.parametrize(
