@@ -204,7 +204,7 @@ def test_a_request_for_stronger_tests_says_nothing_new_where_values_are_asserted
     candidate = run_of().attempts[0].candidate
     brief = JobBrief(request=Request(prompt="p"))
     assert stronger_messages(brief, candidate, ("a",)) == stronger_messages(brief, candidate, ("a",), "")
-    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith("- a")
+    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith("\na")
     assert stronger_messages(brief, candidate, ("a",), "no value of total")[-1].content.endswith("worked out by hand.")
 
 
