@@ -24,7 +24,7 @@ from flyteplugins_codegen.llm.replies import StrongerTestsReply
 from flyteplugins_codegen.models.run import Attempt, Run, TestStrength
 from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS
 from flyteplugins_codegen.source.extraction.blocks import unfence
-from flyteplugins_codegen.source.mutants import Mutant, make_mutants
+from flyteplugins_codegen.source.mutants import Mutant, describe_diff, make_mutants
 from flyteplugins_codegen.source.python import imported_names
 from flyteplugins_codegen.source.test_edits import merge_tests
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
@@ -257,7 +257,9 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Budge
         lacking = base.strength.reason if base.strength else ""
         question = Question(
             purpose="stronger_tests",
-            messages=without_keys(stronger_messages(brief, base.candidate, action.survivors, lacking), run.request),
+            messages=without_keys(
+                stronger_messages(brief, base.candidate, _diffs(run, base, action.survivors), lacking), run.request
+            ),
             reply_type=StrongerTestsReply,
             check=lambda reply: _merged_tests(base, reply),
             keeps_unusable=True,
@@ -274,6 +276,13 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Budge
         charged = with_calls(run, answer.calls)
         stronger = with_next(charged, "strengthen_tests", action.reason, candidate, parent=base.number)
         return StageResult(run=stronger, calls=answer.calls)
+
+
+def _diffs(run: Run, base: Attempt, survivors: Sequence[str]) -> list[str]:
+    """The survivors with what they change. The same code and tests have the same mutants; any other is only named."""
+    code = base.candidate.solution.code
+    mutants = {mutant.summary: mutant for mutant in _mutants(base, _suites(run, base))}
+    return [describe_diff(code, mutants[name]) if name in mutants else name for name in survivors]
 
 
 def _merged_tests(base: Attempt, reply: StrongerTestsReply) -> str:

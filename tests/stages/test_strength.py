@@ -93,6 +93,7 @@ def test_weak_tests_are_strengthened_by_one_call(table):
     assert "def test_the_header_is_no_row" in result.tests
     (prompt,) = [m["content"] for m in result.conversation_history if "Wrong versions that pass" in m["content"]]
     assert all(survivor in prompt for survivor in weak.strength.survivors)
+    assert "- return len(lines) - 1\n+ return len(lines) + 1" in prompt
 
 
 def test_a_mistake_that_only_the_stronger_tests_find_is_repaired(table):
@@ -205,7 +206,7 @@ def test_a_request_for_stronger_tests_says_nothing_new_where_values_are_asserted
     candidate = run_of().attempts[0].candidate
     brief = JobBrief(request=Request(prompt="p"))
     assert stronger_messages(brief, candidate, ("a",)) == stronger_messages(brief, candidate, ("a",), "")
-    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith("- a")
+    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith("\na")
     assert stronger_messages(brief, candidate, ("a",), "no value of total")[-1].content.endswith("worked out by hand.")
 
 
