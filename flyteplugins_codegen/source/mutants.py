@@ -10,6 +10,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from hashlib import blake2b
 from itertools import islice
 from typing import Final, NamedTuple, get_args
@@ -19,23 +20,50 @@ from flyteplugins_codegen.source.mutations.operators import find_changes
 from flyteplugins_codegen.source.python import FunctionNode, is_python, parse_module
 
 MOST_MUTANTS: Final = 16
+_DIFF_CHARS: Final = 160
 _KINDS: Final[tuple[MutationKind, ...]] = get_args(MutationKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """A solution with one mistake. All other lines keep their numbers; `line` counts from 1."""
+    """A solution with one mistake. All other lines keep their numbers; `line` counts from 1.
+
+    `before` and `after` are the lines that the mistake changes, as they are in the solution and in the mutant.
+    """
 
     kind: MutationKind
     function: str
     line: int
     description: str
     code: str
+    before: str
+    after: str
+
+    @property
+    def diff(self) -> str:
+        """The changed lines as a diff shows them: each old line after `-`, then each new line after `+`."""
+        old, new = self.before.splitlines(), self.after.splitlines()
+        return "\n".join([*(f"-{line}" for line in old), *(f"+{line}" for line in new if line.strip(" \\\t"))])
 
     @property
     def summary(self) -> str:
         """The mutant in one line."""
         return f"line {self.line}, {self.function}: {self.description}"
+
+
+def describe_diff(code: str, mutant: Mutant) -> str:
+    """The mutant's summary, and the lines of the code that it changes, as `- old` and `+ new` in a diff."""
+    old, new = code.splitlines(), mutant.code.splitlines()
+    changed = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    lines = [
+        f"{sign} {line.strip()[:_DIFF_CHARS]}"
+        for tag, start, end, new_start, new_end in changed
+        if tag != "equal"
+        for sign, text in (("-", old[start:end]), ("+", new[new_start:new_end]))
+        for line in text
+        if line.strip()
+    ]
+    return "\n".join([mutant.summary, *lines])
 
 
 def make_mutants(code: str, tests: Iterable[str] = (), *, most: int = MOST_MUTANTS) -> tuple[Mutant, ...]:
@@ -95,12 +123,15 @@ def _mutant(source: bytes, function: str, change: Change) -> Mutant:
     lines = source.splitlines(keepends=True)
     before = b"".join(lines[: first - 1]) + lines[first - 1][:start]
     after = lines[last - 1][end:] + b"".join(lines[last:])
+    code = before + change.text.encode() + after
     return Mutant(
         kind=change.kind,
         function=function,
         line=first,
         description=change.description,
-        code=(before + change.text.encode() + after).decode(),
+        code=code.decode(),
+        before=b"".join(lines[first - 1 : last]).decode().rstrip(),
+        after=b"".join(code.splitlines(keepends=True)[first - 1 : last]).decode().rstrip(),
     )
 
 

@@ -24,7 +24,7 @@ from flyteplugins_codegen.llm.replies import StrongerTestsReply
 from flyteplugins_codegen.models.run import Attempt, Run, TestStrength
 from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS
 from flyteplugins_codegen.source.extraction.blocks import unfence
-from flyteplugins_codegen.source.mutants import Mutant, make_mutants
+from flyteplugins_codegen.source.mutants import Mutant, describe_diff, make_mutants
 from flyteplugins_codegen.source.python import imported_names
 from flyteplugins_codegen.source.test_edits import merge_tests
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
@@ -94,6 +94,7 @@ def with_parts(run: Run, measured: Sequence[TestStrength]) -> Run:
         made=sum(part.made for part in measured),
         survivors=tuple(survivor for part in measured for survivor in part.survivors),
         wall_s=max((part.wall_s for part in measured), default=0.0),
+        diffs=tuple(diff for part in measured for diff in part.diffs),
     )
     reason = next((part.reason for part in measured if part.reason), "")
     return with_changed(run, base_attempt(run).number, strength=_vacuous(strength, reason) if reason else strength)
@@ -226,15 +227,16 @@ def _modules(text: str) -> set[str]:
 
 def _strength(mutants: Sequence[Mutant], fates: dict[int, Fate], wall_s: float) -> TestStrength:
     tried = {number: fate for number, fate in sorted(fates.items()) if fate != "invalid" and number < len(mutants)}
-    survivors = tuple(mutants[number].summary for number, fate in tried.items() if fate == "survived")
+    survivors = [mutants[number] for number, fate in tried.items() if fate == "survived"]
     killed = len(tried) - len(survivors)
     return TestStrength(
         share=killed / len(tried) if tried else None,
         killed=killed,
         total=len(tried),
         made=len(mutants),
-        survivors=survivors,
+        survivors=tuple(mutant.summary for mutant in survivors),
         wall_s=wall_s,
+        diffs=tuple(mutant.diff for mutant in survivors),
     )
 
 
@@ -255,7 +257,9 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Budge
         lacking = base.strength.reason if base.strength else ""
         question = Question(
             purpose="stronger_tests",
-            messages=without_keys(stronger_messages(brief, base.candidate, action.survivors, lacking), run.request),
+            messages=without_keys(
+                stronger_messages(brief, base.candidate, _diffs(run, base, action.survivors), lacking), run.request
+            ),
             reply_type=StrongerTestsReply,
             check=lambda reply: _merged_tests(base, reply),
             keeps_unusable=True,
@@ -272,6 +276,13 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Budge
         charged = with_calls(run, answer.calls)
         stronger = with_next(charged, "strengthen_tests", action.reason, candidate, parent=base.number)
         return StageResult(run=stronger, calls=answer.calls)
+
+
+def _diffs(run: Run, base: Attempt, survivors: Sequence[str]) -> list[str]:
+    """The survivors with what they change. The same code and tests have the same mutants; any other is only named."""
+    code = base.candidate.solution.code
+    mutants = {mutant.summary: mutant for mutant in _mutants(base, _suites(run, base))}
+    return [describe_diff(code, mutants[name]) if name in mutants else name for name in survivors]
 
 
 def _merged_tests(base: Attempt, reply: StrongerTestsReply) -> str:
