@@ -24,19 +24,23 @@ from flyteplugins_codegen.data.derived.wording import (
     speaks_of_column_positions,
     speaks_of_duplicates,
     speaks_of_row_order,
+    speaks_of_unmatched,
 )
 
 _MOST_CASES = 12
 _MOST_OF_A_KIND = 3
 _FEWEST_ROWS = 4
 _SEED = 17
+_THINNING = 10
 # The most telling first: files on which right programs agree, those that most often tell wrong ones from them ahead.
 _RANKS: tuple[tuple[bool, Derivation], ...] = (
     (True, "border"),
     (True, "shuffled"),
     (True, "null"),
+    (True, "unmatched"),
     (True, "ties"),
     (True, "halved"),
+    (True, "thinned"),
     (True, "doubled"),
     (True, "columns_reordered"),
     (False, "border"),
@@ -104,7 +108,7 @@ def _rank(draft: Draft) -> tuple[int, int, bool]:
 
 
 def _drafts_of(sample: Sample, description: str) -> Iterator[Draft]:
-    makers = _MAKERS if sample.is_target else (_shuffled,)
+    makers = _MAKERS if sample.is_target else (_shuffled, _unmatched)
     if len(sample.rows) >= _FEWEST_ROWS and (sample.is_target or sample.has_all_rows):
         for make in makers:
             drafts = (draft for draft in make(sample, description) if draft.keeps_keys)
@@ -121,6 +125,18 @@ def _shuffled(sample: Sample, description: str) -> Iterator[Draft]:
 def _halved(sample: Sample, _: str) -> Iterator[Draft]:
     if not sample.is_joined:
         yield Draft(sample, "halved", "cut to its first half", sample.rows[: len(sample.rows) // 2])
+
+
+def _thinned(sample: Sample, _: str) -> Iterator[Draft]:
+    if not sample.is_joined and len(sample.rows) > _THINNING:
+        yield Draft(sample, "thinned", f"with every {_THINNING}th row", sample.rows[::_THINNING])
+
+
+def _unmatched(sample: Sample, description: str) -> Iterator[Draft]:
+    """The rows that other samples refer to, some left out: only where the description says what is done then."""
+    if sample.keys and speaks_of_unmatched(description):
+        rows = [row for number, row in enumerate(sample.rows) if number % 3 != 1]
+        yield Draft(sample, "unmatched", "without every third row", rows)
 
 
 def _one_row(sample: Sample, _: str) -> Iterator[Draft]:
@@ -147,6 +163,7 @@ _Maker: TypeAlias = Callable[[Sample, str], Iterator[Draft]]
 _MAKERS: tuple[_Maker, ...] = (
     _shuffled,
     _halved,
+    _thinned,
     _one_row,
     _doubled,
     _columns_reordered,

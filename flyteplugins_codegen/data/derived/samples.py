@@ -15,7 +15,7 @@ from flyteplugins_codegen.errors import SampleError
 from flyteplugins_codegen.models.data import ForeignKey, SampleProfile
 
 Derivation: TypeAlias = Literal[
-    "shuffled", "halved", "doubled", "one_row", "columns_reordered", "null", "ties", "border"
+    "shuffled", "halved", "thinned", "doubled", "one_row", "columns_reordered", "null", "unmatched", "ties", "border"
 ]
 
 _MOST_PAIRED_COLUMNS = 8

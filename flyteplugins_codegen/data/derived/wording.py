@@ -30,6 +30,13 @@ _SORTED_FIRST = re.compile(
     r"\blast, by \w+|\bLast, First\b|\bthe next rank\b|\bindex of\b",
     re.IGNORECASE,
 )
+_UNMATCHED = re.compile(
+    r"\b(?:unmatched|no match\w*|without (?:a )?(?:match\w*|counterpart|partner)|unknown \w+s?|"
+    r"not (?:found |listed |known |contained )?in (?:the )?(?:other )?\w+|(?:missing|absent) (?:from|in) (?:the )?\w+|"
+    r"(?:that|which|who) (?:is|are) (?:not|missing) (?:found |listed )?in|"
+    r"has no (?:row|entry|record)s?|have no (?:row|entry|record)s?|no (?:row|entry|record) in)\b",
+    re.IGNORECASE,
+)
 _COLUMN_POSITIONS = re.compile(
     r"\b(?:(?:first|second|third|fourth|fifth|last|leftmost|rightmost|\d+(?:st|nd|rd|th)) (?:\w+ )?columns?|"
     r"columns? (?:number |no\. ?)?\d+|order of (?:the )?columns|column order|other columns|"
@@ -149,6 +156,11 @@ def speaks_of_column_positions(description: str) -> bool:
 def speaks_of_duplicates(description: str) -> bool:
     """Whether it matters that rows or values repeat."""
     return _DUPLICATES.search(description) is not None
+
+
+def speaks_of_unmatched(description: str) -> bool:
+    """Return whether a description says what becomes of a row without a counterpart in another table."""
+    return _UNMATCHED.search(description) is not None
 
 
 def speaks_of_missing_values(description: str, column: str = "") -> bool:

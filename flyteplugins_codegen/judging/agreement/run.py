@@ -166,10 +166,11 @@ def _failed(status: int, stderr: str) -> Computed:
 
 
 def _is_raised_by_script(lines: Sequence[str]) -> bool:
-    """Whether the line of the script that the traceback ends in is a `raise`."""
+    """Whether the traceback ends in a `raise` of the script, not of a library that it called."""
     frames = [index for index, line in enumerate(lines) if line.startswith('  File "')]
-    source = lines[frames[-1] + 1].strip() if frames and frames[-1] + 1 < len(lines) else ""
-    return bool(_RAISE.search(source))
+    if not frames or '/solution.py"' not in lines[frames[-1]] or frames[-1] + 1 >= len(lines):
+        return False
+    return bool(_RAISE.search(lines[frames[-1] + 1].strip()))
 
 
 def _value(name: str, kind: TypeName, outputs: Mapping[str, Any]) -> OutputValue | None:

@@ -64,6 +64,7 @@ def test_each_case_changes_one_sample_and_says_how(weather: Path, tmp_path: Path
         ("weather with rain just below, at and just above 1", "border", True),
         ("weather with its rows shuffled", "shuffled", True),
         ("weather cut to its first half", "halved", True),
+        ("weather with every 10th row", "thinned", True),
         ("weather with its columns in reverse order", "columns_reordered", True),
         ("weather with equal values in rain", "ties", False),
         ("weather with equal values in temperature", "ties", False),
@@ -358,3 +359,14 @@ def test_borders_are_the_numbers_beside_a_column(description: str, borders: list
 )
 def test_ties_are_spoken_of_by_name_or_by_a_second_key(description: str, *, speaks: bool) -> None:
     assert speaks_of_ties(description) is speaks
+
+
+def test_rows_are_missing_in_a_lookup_where_the_description_says_what_is_done_then(
+    shop: dict[str, Path], tmp_path: Path
+) -> None:
+    told = "Revenue by region; orders of a customer that is not in customers count under unknown."
+    (case,) = by_kind(cases_of(shop, told, tmp_path), "unmatched")
+    assert case.label == "customers without every third row"
+    assert len(rows_of(case.samples["customers"])) == 1 + 20
+    assert case.is_settled
+    assert not by_kind(cases_of(shop, "Revenue by region.", tmp_path / "other"), "unmatched")
