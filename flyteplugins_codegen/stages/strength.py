@@ -94,6 +94,7 @@ def with_parts(run: Run, measured: Sequence[TestStrength]) -> Run:
         made=sum(part.made for part in measured),
         survivors=tuple(survivor for part in measured for survivor in part.survivors),
         wall_s=max((part.wall_s for part in measured), default=0.0),
+        diffs=tuple(diff for part in measured for diff in part.diffs),
     )
     reason = next((part.reason for part in measured if part.reason), "")
     return with_changed(run, base_attempt(run).number, strength=_vacuous(strength, reason) if reason else strength)
@@ -226,15 +227,16 @@ def _modules(text: str) -> set[str]:
 
 def _strength(mutants: Sequence[Mutant], fates: dict[int, Fate], wall_s: float) -> TestStrength:
     tried = {number: fate for number, fate in sorted(fates.items()) if fate != "invalid" and number < len(mutants)}
-    survivors = tuple(mutants[number].summary for number, fate in tried.items() if fate == "survived")
+    survivors = [mutants[number] for number, fate in tried.items() if fate == "survived"]
     killed = len(tried) - len(survivors)
     return TestStrength(
         share=killed / len(tried) if tried else None,
         killed=killed,
         total=len(tried),
         made=len(mutants),
-        survivors=survivors,
+        survivors=tuple(mutant.summary for mutant in survivors),
         wall_s=wall_s,
+        diffs=tuple(mutant.diff for mutant in survivors),
     )
 
 

@@ -86,6 +86,8 @@ def test_weak_tests_are_strengthened_by_one_call(table):
     weak, strong = result.attempt_history
     assert weak.strength.share == 0
     assert any("count_rows: `+` for `-`" in survivor for survivor in weak.strength.survivors)
+    assert "-    return len(lines) - 1\n+    return len(lines) + 1" in weak.strength.diffs
+    assert len(weak.strength.diffs) == len(weak.strength.survivors)
     assert (strong.action, strong.parent, strong.candidate.solution) == ("strengthen_tests", 1, weak.candidate.solution)
     assert "def test_main_is_there" in result.tests
     assert "def test_the_header_is_no_row" in result.tests
