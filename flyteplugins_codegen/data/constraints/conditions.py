@@ -22,7 +22,7 @@ Conditions: TypeAlias = tuple[Terms, ...]
 _MODAL = re.compile(
     r"(?:(?:must|should|shall|has to|have to|needs? to|ought to|will|is|are|does|do)\b|(?P<may>can|may)\b)?\s*"
     r"(?P<no>not\b|never\b)?\s*(?P<only>only\b)?\s*(?:(?:always|all|both|each)\s+)*"
-    r"(?:(?:be|have|has|take|takes|hold|holds|contain|contains(?= (?:only|no|a value)))\b\s*)?"
+    r"(?:(?:be|have|has|take|takes|hold|holds|contains?(?= (?:only|no|a value)))\b\s*)?"
     r"(?P<late>not\b|never\b)?\s*(?:(?:always|all|both|each)\s+)*(?P<last>only\b)?\s*(?:an? value (?=of|between|from|in)|of\s+)?",
     re.IGNORECASE,
 )
@@ -94,9 +94,15 @@ class Reader:
             written = read_pattern(pattern[1].strip())
             return None if written is None else ({"kind": "matches", "pattern": written},)
         text = _spaced(text)
+        # What is permitted beside it needs no check: `may be zero but not negative`.
+        text = re.sub(r"^(?:may|can) be [\w ]+ but (?=(?:must |may |can )?not )", "", text)
         modal = _read_modal(text)
+        neither = re.fullmatch(r"neither (.+)", modal.words, re.IGNORECASE)
+        if neither is not None and not modal.is_negated:
+            return self._none_of(re.sub(r",? nor ", " or ", neither[1]))
         if modal.is_permission:
-            return self._one_of(_ONE_OF.sub(r"\g<items>", modal.words), least=2)
+            items = re.sub(r"\s+only\Z", "", _ONE_OF.sub(r"\g<items>", modal.words))
+            return self._one_of(items, least=2)
         if modal.is_negated:
             return self._read_negated(modal.words)
         return self._read_stated(modal.words, text)
@@ -139,7 +145,8 @@ class Reader:
         if match is None:
             return None
         kind = next(kind for kind, pattern in _TYPES if re.fullmatch(pattern, match["type"], re.IGNORECASE))
-        terms: list[Terms] = [{"kind": "type", "type": kind}] if kind else []
+        terms: list[Terms] = [{"kind": "unique"}] if match["unique"] else []
+        terms += [{"kind": "type", "type": kind}] if kind else []
         for part in (match["sign"], match["rest"]):
             more = self._read_stated(part, part) if part else ()
             if more is None or (part and more[0]["kind"] not in {"range", "one_of", "none_of"}):
@@ -315,13 +322,24 @@ class Reader:
         again = re.fullmatch(r"not (.+)", words)
         if again is not None:
             return self._read_stated(again[1], again[1])
-        outside = re.fullmatch(r"(?:outside|out of)(?: of)? (.+)", words, re.IGNORECASE)
+        outside = re.fullmatch(r"(?:outside|out of)(?: of)? (?:the )?(?:range )?(?:of )?(.+)", words, re.IGNORECASE)
         if outside is not None:
             return self._between(f"between {outside[1]}") or self._between(outside[1])
         pattern = read_pattern_in_words(words, self.subject, is_negated=True)
         if pattern is not None:
             return ({"kind": "matches", "pattern": pattern},)
-        return self._order_negated(words) or self._compared_negated(words) or self._none_of(words)
+        return (
+            self._order_negated(words)
+            or self._compared_negated(words)
+            or self._none_of(words)
+            or self._neither(words)
+        )
+
+    def _neither(self, words: str) -> Conditions | None:
+        """`empty or longer than 255 characters`, of which neither may hold."""
+        first, joint, second = words.partition(" or ")
+        parts = [self._read_negated(part) for part in (first, second)] if joint else []
+        return (*parts[0], *parts[1]) if parts and parts[0] and parts[1] else None
 
     def _order_negated(self, words: str) -> Conditions | None:
         terms = self._order(words)
@@ -418,7 +436,7 @@ _TYPES = (
     ("", r"percentages?|fractions?|values?"),
 )
 _TYPED = re.compile(
-    r"(?:an? )?(?P<sign>(?:strictly )?positive|negative|non-?\s?negative|non-?\s?positive)?\s?"
+    r"(?:an? )?(?P<unique>unique )?(?P<sign>(?:strictly )?positive|negative|non-?\s?negative|non-?\s?positive)?\s?"
     r"(?P<type>integers?|whole numbers?|numbers?|numeric|floats?|decimals?|percentages?|fractions?)"
     r"(?:,? (?P<rest>(?:between|from|in|of|at|above|below|greater|less|more|under|over|no|within|\u2265|\u2264|[<>]).*))?",
     re.IGNORECASE,

@@ -30,7 +30,7 @@ _EMPTY_WORDS = re.compile(
     r"|,? (?:in|for) (?:all|every|each) (?:rows?|records?)\Z|,? please\Z",
     re.IGNORECASE,
 )
-_OR_NULL = re.compile(r"\b(?:is |must be |be )?(?:null|empty|missing|blank) or (?=\w)", re.IGNORECASE)
+_OR_NULL = re.compile(r"^(?:(?:is|must be|should be|may be|can be|be) )?(?:null|empty|missing|blank) or (?=\w)", re.IGNORECASE)
 _IF_PRESENT = re.compile(r", (?:if|when) (?:present|given|set|available),", re.IGNORECASE)
 
 
@@ -75,9 +75,15 @@ def _read_clause(clause: str, vocabulary: Vocabulary) -> Stated | None:
 
 def _read_table(clause: str, vocabulary: Vocabulary) -> Stated | None:
     """`in orders, quantity is positive`."""
-    match = re.match(r"in (?:the )?(?:table |sample )?(\w+)[,:] (.+)\Z", clause, re.IGNORECASE)
-    table = match[1] if match else ""
-    return _read_clause(match[2], vocabulary.within(table)) if match and table in vocabulary.tables else None
+    for form in (
+        r"in (?:the )?(?:table |sample )?(?P<table>\w+)[,:] (?P<rest>.+)",
+        r"(?:the )?(?:column )?(?P<rest>\S+) (?:in|of) (?:the )?(?:table |sample )?(?P<table>\w+)(?P<end> (?:is|must|should|has|may|can)\b.+)",
+    ):
+        match = re.fullmatch(form, clause, re.IGNORECASE)
+        if match is not None and match["table"] in vocabulary.tables:
+            rest = match["rest"] + match.groupdict().get("end", "")
+            return _read_clause(rest, vocabulary.within(match["table"]))
+    return None
 
 
 def _read_plainly(clause: str, vocabulary: Vocabulary) -> Stated | None:

@@ -84,7 +84,7 @@ class Vocabulary:
             return self._resolve(quoted[0]), text[quoted.end() :]
         ends = [word.end() for word in re.finditer(r"\S+", text)][:_MOST_WORDS]
         for end in reversed(ends):
-            name = text[:end].rstrip(",;")
+            name = text[:end].rstrip(",;:")
             if _key(name) in self._known:
                 return self._resolve(name), text[len(name) :]
         return self._read_open_column(text)

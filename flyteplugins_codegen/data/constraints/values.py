@@ -89,6 +89,7 @@ _CHARACTERS = (
     (r"letters?", "[A-Za-z]"),
 )
 _DATE_PARTS = {"YYYY": "[0-9]{4}", "MM": "[0-9]{2}", "DD": "[0-9]{2}"}
+_WRITTEN_TYPES = frozenset({"string", "large_string", "date32[day]"})
 _FIXES = (
     (r"(?:starts?|begins?|starting|beginning) with", r"{}[\s\S]*", r"(?!{})[\s\S]*"),
     (r"(?:ends?|ending) (?:with|in)", r"[\s\S]*{}", r"(?![\s\S]*{}\Z)[\s\S]*"),
@@ -101,7 +102,8 @@ def read_pattern_in_words(words: str, subject: Subject, *, is_negated: bool) -> 
 
     `is_negated` is for words such as `start with 0`, after `must not`.
     """
-    if subject.facts.kind not in {"text", "unknown", "number"}:
+    # Times of typed files have no text of their own.
+    if subject.facts.kind not in {"text", "unknown", "number"} and subject.facts.arrow_type not in _WRITTEN_TYPES:
         return None
     for verb, stated, negated in _FIXES:
         match = re.fullmatch(rf"(?:{verb}) (.+)", words, re.IGNORECASE)
