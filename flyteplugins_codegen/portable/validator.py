@@ -202,11 +202,12 @@ def instant_reader(notation: str) -> Callable[[Cell], dt.datetime | None]:
         return _instant
 
     def read(cell: Cell) -> dt.datetime | None:
+        if isinstance(cell, dt.time):
+            return _instant(dt.datetime.combine(dt.date(1900, 1, 1), cell))  # as `strptime` reads a time of day
         try:
-            value = dt.datetime.strptime(cell.strip(), notation) if isinstance(cell, str) else cell
+            return _instant(dt.datetime.strptime(cell.strip(), notation) if isinstance(cell, str) else cell)
         except ValueError:
             return _instant(cell)
-        return _instant(value)
 
     return read
 

@@ -17,13 +17,31 @@ from flyteplugins_codegen.models.data import Bound
 _WORDS = {
     word: number
     for number, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen".split()
+        [
+            "zero",
+            "one",
+            "two",
+            "three",
+            "four",
+            "five",
+            "six",
+            "seven",
+            "eight",
+            "nine",
+            "ten",
+            "eleven",
+            "twelve",
+            "thirteen",
+            "fourteen",
+            "fifteen",
+            "sixteen",
+        ]
     )
 } | {"twenty": 20, "hundred": 100, "a hundred": 100, "one hundred": 100, "thousand": 1000, "a thousand": 1000}
 _SCALES = {"k": 1_000, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _AMOUNT = re.compile(
     r"(?P<sign>[+\-\u2212]?)(?P<before>US\$|[$\u20ac\u00a3\u00a5\u20b9]|[A-Z]{3}(?=[\s\d]))?\s?(?P<inner>[+\-\u2212]?)"
-    r"(?P<digits>(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d{1,3})?)\s?(?P<scale>(?:k|K|thousand|million|billion)\b)?\s?(?P<unit>[^\d\s].*)?\Z",
+    r"(?P<digits>(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?P<scale>(?:k|\s?thousand|\s?million|\s?billion)\b)?\s?(?P<unit>[^\d\s].*)?\Z",
     re.ASCII,
 )
 _GROUPED_BY_COMMAS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?P<fraction>\.\d+)?")
@@ -33,7 +51,32 @@ _PERCENT = re.compile(r"(?:%|percent|per cent|pct\.?)")
 _MONEY = {"€": "eur", "euro": "eur", "euros": "eur", "$": "usd", "us$": "usd", "dollar": "usd", "dollars": "usd"} | {
     "us dollars": "usd", "£": "gbp", "pounds": "gbp", "¥": "jpy", "yen": "jpy", "₹": "inr", "rupees": "inr",
 }  # fmt: skip
-_CODES = frozenset("eur usd gbp jpy inr chf cad aud cny sek nok dkk pln czk huf brl mxn krw sgd hkd nzd zar".split())
+_CODES = frozenset(
+    [
+        "eur",
+        "usd",
+        "gbp",
+        "jpy",
+        "inr",
+        "chf",
+        "cad",
+        "aud",
+        "cny",
+        "sek",
+        "nok",
+        "dkk",
+        "pln",
+        "czk",
+        "huf",
+        "brl",
+        "mxn",
+        "krw",
+        "sgd",
+        "hkd",
+        "nzd",
+        "zar",
+    ]
+)
 _UNITS = {
     spelling: names[0]
     for names in (
@@ -107,7 +150,7 @@ def _read_amount(text: str, subject: Subject) -> Limit | None:
     number = read_numeral(match["digits"], subject.facts)
     if number is None or (match["sign"] and match["inner"]):
         return None
-    number = number * _SCALES[match["scale"].lower()] if match["scale"] else number
+    number = number * _SCALES[match["scale"].strip()] if match["scale"] else number
     number = -number if (match["sign"] or match["inner"]) in {"-", "\u2212"} else number
     scaled = _in_column(number, (match["before"] or "").lower(), (match["unit"] or "").strip().lower(), subject)
     return None if scaled is None else Limit(scaled, scaled)
@@ -134,7 +177,7 @@ def _plain(digits: str) -> int | float:
     return int(digits) if digits.isdigit() else float(digits)
 
 
-def _in_column(number: int | float, before: str, unit: str, subject: Subject) -> int | float | None:
+def _in_column(number: float, before: str, unit: str, subject: Subject) -> int | float | None:
     """Return the number in the column's own unit; None if the unit is, or may be, another."""
     facts = subject.facts
     if _PERCENT.fullmatch(unit):
@@ -157,7 +200,7 @@ def _in_column(number: int | float, before: str, unit: str, subject: Subject) ->
     return number if is_own and not before else None
 
 
-def _percent(number: int | float, subject: Subject) -> int | float | None:
+def _percent(number: float, subject: Subject) -> int | float | None:
     facts, name = subject.facts, subject.column.casefold()
     if facts.is_percent or re.search(r"(?:pct|percent|percentage)\Z", name):
         return number
@@ -182,7 +225,9 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?
 
 
 def _read_period(text: str, facts: ColumnFacts) -> Limit | None:
-    year = re.fullmatch(r"(?:(?P<end>end|start|beginning) of )?(?:the )?(?:year )?(?P<y>[12]\d{3})", text, re.IGNORECASE)
+    year = re.fullmatch(
+        r"(?:(?P<end>end|start|beginning) of )?(?:the )?(?:year )?(?P<y>[12]\d{3})", text, re.IGNORECASE
+    )
     if year is not None:
         first, last = f"{year['y']}-01-01", f"{year['y']}-12-31"
         if year["end"]:

@@ -6,7 +6,7 @@ Every word of a condition must be understood, and must make sense for what the c
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -56,7 +56,16 @@ _ENDS = re.compile(
     r"|,\s*(?P<end>\S+) (?:is )?(?P<fate>excluded|exclusive|included|inclusive)\Z",
     re.IGNORECASE,
 )
-_JOINTS = (r" and ", r" up to ", r" through ", r" until ", r" to ", r"\s*\.\.\.?\s*", r"\s*\u2013\s*", r"(?<=[\d%])\s*-\s*(?=[\d$])")
+_JOINTS = (
+    r" and ",
+    r" up to ",
+    r" through ",
+    r" until ",
+    r" to ",
+    r"\s*\.\.\.?\s*",
+    r"\s*\u2013\s*",
+    r"(?<=[\d%])\s*-\s*(?=[\d$])",
+)
 _ONE_OF = re.compile(
     r"(?:(?:exactly )?one of|any of|either|in|among|limited to|equal to|equals?|==?|\u2208|the values?|values?)\s*:?\s*"
     r"(?:the (?:set|list|values?|following)(?: values?| of)*:?\s*)?(?P<items>.+)",
@@ -85,7 +94,9 @@ class Reader:
         for joint in re.finditer(r"\s+but (?=not )|,?\s+and\s+|,\s+(?=[<>])", text):
             first, second = self._read_one(text[: joint.start()]), self.read(text[joint.end() :])
             if first is not None and second is not None:
-                return (*first, *second)
+                # `4 letters and 4 digits` are parts of one text.
+                is_one_text = sum(terms["kind"] == "matches" for terms in (*first, *second)) > 1
+                return None if is_one_text else (*first, *second)
         return None
 
     def _read_one(self, text: str) -> Conditions | None:
@@ -97,6 +108,8 @@ class Reader:
         # What is permitted beside it needs no check: `may be zero but not negative`.
         text = re.sub(r"^(?:may|can) be [\w ]+ but (?=(?:must |may |can )?not )", "", text)
         modal = _read_modal(text)
+        if modal.is_shared:
+            return None
         neither = re.fullmatch(r"neither (.+)", modal.words, re.IGNORECASE)
         if neither is not None and not modal.is_negated:
             return self._none_of(re.sub(r",? nor ", " or ", neither[1]))
@@ -248,6 +261,10 @@ class Reader:
         span = re.fullmatch(r"(?P<open>[\[(\]])?\s*(?P<inner>.+?)\s*(?P<close>[\])\[])?", text)
         if span is None or bool(span["open"]) != bool(span["close"]):
             return self._period(words)
+        # `in [6, 8]` may be a list.
+        is_list = re.match(r"in \Z|\Z", lead[0], re.IGNORECASE) and span["open"] in {"[", "("}
+        if is_list and (span["open"], span["close"]) in {("[", "]"), ("(", ")")}:
+            return None
         limits = self._ends_of(span["inner"], is_bracketed=bool(span["open"]), lead=lead[0])
         if limits is None:
             return self._period(words)
@@ -275,7 +292,10 @@ class Reader:
             if len(parts) != 2:  # noqa: PLR2004
                 continue
             unit = re.search(r"(?<=\d)\s?([^\d\s.,()\-][^\d]*)\Z", parts[1])
-            low = parts[0] + f" {unit[1]}" if unit and re.search(r"\d\Z", parts[0]) else parts[0]
+            is_bare = re.search(r"\d\Z", parts[0]) is not None
+            if unit and is_bare and re.match(r"(?:k|thousand|[mb]illion)\b", unit[1], re.IGNORECASE):
+                return None  # `30 to 200k` may begin with 30 or 30,000
+            low = f"{parts[0]} {unit[1]}" if unit and is_bare else parts[0]
             limits = self._limit(low, is_about_time=False), self._limit(parts[1], is_about_time=False)
             if limits[0] is not None and limits[1] is not None:
                 return limits[0], limits[1]
@@ -303,6 +323,9 @@ class Reader:
             return None
         if words[:3].casefold() == "in " and len(items) == 1 and text[0] not in "[({":
             return None
+        # `in (6, 8)` may be a range.
+        if len(items) == 2 and text[0] in "[(" and self.subject.facts.kind in _NUMERIC and _are_numbers(items):  # noqa: PLR2004
+            return None
         return ({"kind": "one_of", "values": items},)
 
     def _is_bare(self, items: tuple[str, ...], text: str) -> bool:
@@ -329,10 +352,7 @@ class Reader:
         if pattern is not None:
             return ({"kind": "matches", "pattern": pattern},)
         return (
-            self._order_negated(words)
-            or self._compared_negated(words)
-            or self._none_of(words)
-            or self._neither(words)
+            self._order_negated(words) or self._compared_negated(words) or self._none_of(words) or self._neither(words)
         )
 
     def _neither(self, words: str) -> Conditions | None:
@@ -378,6 +398,7 @@ class Reader:
 class _Modal:
     is_negated: bool
     is_permission: bool
+    is_shared: bool
     words: str
 
 
@@ -389,7 +410,9 @@ def _read_modal(text: str) -> _Modal:
     is_twice = modal["no"] is not None and modal["late"] is not None
     words = re.sub(rf"^{_VERBS}", "", text[modal.end() :].strip(), flags=re.IGNORECASE).strip()
     is_permission = modal["may"] is not None and not (modal["no"] or modal["late"] or modal["only"] or modal["last"])
-    return _Modal(is_negated and not is_twice, is_permission, words)
+    # `never both empty` allows one of the two.
+    is_shared = is_negated and re.search(r"\b(?:all|both|each)\b", modal[0], re.IGNORECASE) is not None
+    return _Modal(is_negated and not is_twice, is_permission, is_shared, words)
 
 
 _SIGN = re.compile(r"\s*(<=|>=|==|!=|<>|\u2264|\u2265|\u2260|\u2208|(?<![<>=!])[<>=](?!=))\s*")
@@ -417,6 +440,10 @@ def _compared(sign: str, limit: Limit) -> Conditions:
 
 def _range(low: Any = None, high: Any = None, **ends: bool) -> Conditions:
     return ({"kind": "range", "minimum": low, "maximum": high, **ends},)
+
+
+def _are_numbers(items: tuple[str, ...]) -> bool:
+    return all(re.fullmatch(r"[+-]?[\d.]+", item) for item in items)
 
 
 def _are_truth_words(subject: Subject) -> bool:
@@ -471,6 +498,3 @@ _SIMPLE_NEGATED: tuple[tuple[str, Conditions], ...] = (
     (r"zero|0", ({"kind": "none_of", "values": ("0",)},)),
     (r"repeat(?:ed)?|duplicates?|duplicated|duplicate values", ({"kind": "unique"},)),
 )  # fmt: skip
-
-SentencePart: TypeAlias = Iterator[tuple[Subject, Terms]]
-ReadConditions: TypeAlias = Callable[[str], Conditions | None]

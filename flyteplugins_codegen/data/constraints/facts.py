@@ -42,8 +42,9 @@ _COMMA_DECIMALS = re.compile(r"\D*(?:0,\d{3}|\d+,(?:\d{1,2}|\d{4,}))\D*")
 class ColumnFacts:
     """What is known of a column; of a column without a sample, nothing.
 
-    `notation` is that of a `Rule`. `day_first` is None where the column's dates such as 03/04/2024 may be either.
-    `values` are texts that occur, `minimum` and `maximum` the least and the greatest number.
+    `notation` is that of a `Rule`; it `is_undecided` if no cell says whether 03/04/2024 is in March or in April.
+    `values` are texts that occur, `minimum` and `maximum` the least and the greatest number. `is_delimited` says that
+    the file is delimited text, in which every cell is a text.
     """
 
     kind: Kind = "unknown"
@@ -56,6 +57,7 @@ class ColumnFacts:
     maximum: float | None = None
     values: frozenset[str] = frozenset()
     arrow_type: str = ""
+    is_delimited: bool = False
 
     @property
     def decimal_mark(self) -> str:
@@ -68,14 +70,15 @@ class ColumnFacts:
     def has_years(self) -> bool:
         """Whether the numbers look like years."""
         bounds = self.minimum, self.maximum
-        return self.are_whole and None not in bounds and 1500 <= min(bounds) and max(bounds) <= 2200  # type: ignore[type-var, operator]  # noqa: PLR2004
+        return self.are_whole and None not in bounds and min(bounds) >= 1500 and max(bounds) <= 2200  # type: ignore[type-var, operator]  # noqa: PLR2004
 
 
 def table_facts(profile: SampleProfile, path: Path) -> dict[str, ColumnFacts]:
     """The facts of all columns, from the first rows of the sample's file, or from its profile if no reader knows it."""
     cells = _first_cells(profile, path)
     facts = {name: column_facts(cells.get(name, ()), column.arrow_type) for name, column in profile.columns.items()}
-    return _with_shared_order(facts)
+    is_delimited = profile.format == "csv"
+    return {name: replace(one, is_delimited=is_delimited) for name, one in _with_shared_order(facts).items()}
 
 
 def _first_cells(profile: SampleProfile, path: Path) -> Mapping[str, Iterable[Any]]:
@@ -115,7 +118,9 @@ def column_facts(cells: Iterable[Any], arrow_type: str = "string") -> ColumnFact
     numbers = _number_facts(known, list(valid))
     if _NUMBER_TYPE.fullmatch(arrow_type):
         return numbers or replace(known, kind="number")
-    return numbers or _time_facts(known, [cell for cell in valid if isinstance(cell, str)]) or replace(known, kind="text")
+    return (
+        numbers or _time_facts(known, [cell for cell in valid if isinstance(cell, str)]) or replace(known, kind="text")
+    )
 
 
 def _number_facts(known: ColumnFacts, cells: list[Any]) -> ColumnFacts | None:

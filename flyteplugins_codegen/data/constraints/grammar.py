@@ -7,11 +7,10 @@ must be understood, and must make sense for what the columns hold: else the resu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import MappingProxyType
 from typing import TypeAlias
 
-from flyteplugins_codegen.data.constraints.bounds import read_limit
 from flyteplugins_codegen.data.constraints.conditions import Conditions, Reader, Terms
 from flyteplugins_codegen.data.constraints.terms import NotApplicableError, Subject, Vocabulary
 from flyteplugins_codegen.models.data import AppliedConstraint, Rule
@@ -30,7 +29,9 @@ _EMPTY_WORDS = re.compile(
     r"|,? (?:in|for) (?:all|every|each) (?:rows?|records?)\Z|,? please\Z",
     re.IGNORECASE,
 )
-_OR_NULL = re.compile(r"^(?:(?:is|must be|should be|may be|can be|be) )?(?:null|empty|missing|blank) or (?=\w)", re.IGNORECASE)
+_OR_NULL = re.compile(
+    r"^(?:(?:is|must be|should be|may be|can be|be) )?(?:null|empty|missing|blank) or (?=\w)", re.IGNORECASE
+)
 _IF_PRESENT = re.compile(r", (?:if|when) (?:present|given|set|available),", re.IGNORECASE)
 
 
@@ -39,7 +40,10 @@ def read_constraint(text: str, vocabulary: Vocabulary) -> AppliedConstraint:
 
     The result has no rules but a reason if the constraint can never be applied, and neither if it is not understood.
     """
-    sentence = " ".join(text.split()).rstrip(".;! ") if not text.rstrip().endswith("10.") else " ".join(text.split())
+    sentence = " ".join(text.split())
+    # `starts with 10.` ends with a value.
+    is_value = re.search(r" (?:with|in) \d+\.\Z", sentence) is not None
+    sentence = sentence if is_value else sentence.rstrip(".;! ")
     try:
         stated = _read_sentence(sentence, vocabulary) or []
     except NotApplicableError as error:
@@ -201,7 +205,7 @@ _NULLS = r"nulls?|missing values?|empty (?:values?|cells?)|blanks?|null values?"
 _REPEATED = r"duplicates?|duplicate values?|repeated values?|repeated|duplicate"
 _FORMS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (rf"no (?:{_NULLS})(?: values?)?(?: allowed)? (?:in|for|of|within) (?P<columns>.+)", lambda _: "not null"),
-    (rf"no (?:{_REPEATED})(?: values?)?(?: allowed)?(?: in| for| of| within)? (?P<columns>.+)", lambda _: "both unique"),
+    (rf"no (?:{_REPEATED})(?: values?)?(?: allowed)?(?: in| for| of| within)? (?P<columns>.+)", lambda _: "unique"),
     (r"no (?:missing|empty|null) (?P<columns>.+)", lambda _: "not null"),
     (r"no negative (?:values?|numbers?)(?: allowed)? (?:in|for|of|within) (?P<columns>.+)", lambda _: "not negative"),
     (r"no negative (?P<columns>.+)", lambda _: "not negative"),
@@ -214,7 +218,7 @@ _FORMS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     ),
     (r"(?:exactly )?one (?:row|record|line) (?:per|for each|for every) (?P<columns>.+)", lambda _: "unique"),
     (
-        r"(?:each|every) (?!carrier)(?P<noun>[a-z]+) (?:has|have|must have|needs|must contain|contains) (?:an? |the )?(?P<columns>.+)",
+        r"(?:each|every) (?P<noun>[a-z]+) (?:has|have|must have|needs|must contain|contains) (?:an? |the )?(?P<columns>.+)",
         lambda _: "not null",
     ),
     (
@@ -272,8 +276,3 @@ def _only_columns(text: str, vocabulary: Vocabulary) -> list[Subject] | None:
     """The columns that the text lists, None if it holds anything else."""
     parsed = _read_subjects(re.sub(r"\s+(?:nor|or)\s+", " and ", text.strip()), vocabulary)
     return None if parsed is None or parsed[1] else parsed[0]
-
-
-def is_number(text: str, subject: Subject) -> bool:
-    """Whether the text is a number for the column."""
-    return read_limit(text, subject) is not None

@@ -67,8 +67,8 @@ class Vocabulary:
     def within(self, table: str) -> Vocabulary:
         """The columns of one table."""
         narrow = Vocabulary({})
-        narrow._open = {key: name for key, name in self._open.items() if name == table}  # noqa: SLF001 - its own class
-        narrow._known = {  # noqa: SLF001
+        narrow._open = {key: name for key, name in self._open.items() if name == table}
+        narrow._known = {
             key: own for key, subjects in self._known.items() if (own := [s for s in subjects if s.table == table])
         }
         return narrow

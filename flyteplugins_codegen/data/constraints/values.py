@@ -14,7 +14,27 @@ from flyteplugins_codegen.data.constraints.terms import Subject, read_list
 
 # Items that mean more than themselves.
 _OPEN_ITEMS = frozenset(
-    "other others etc etc. ... any anything none null nulls empty blank missing similar unknown unset na n/a so".split()
+    [
+        "other",
+        "others",
+        "etc",
+        "etc.",
+        "...",
+        "any",
+        "anything",
+        "none",
+        "null",
+        "nulls",
+        "empty",
+        "blank",
+        "missing",
+        "similar",
+        "unknown",
+        "unset",
+        "na",
+        "n/a",
+        "so",
+    ]
 )
 _ITEM = re.compile(r"[\w.+\-&/]+")
 _BOOLEAN_VALUES = frozenset({"true", "false", "yes", "no", "y", "n", "t", "f", "0", "1"})
@@ -80,7 +100,10 @@ def _form(word: str) -> str:
 
 # --- patterns in words ---
 
-_COUNTS = {word: number for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}
+_COUNTS = {
+    word: number
+    for number, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
+}
 _COUNT = r"(?P<count>\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)"
 _CHARACTERS = (
     (r"digits?", "[0-9]"),
@@ -136,7 +159,8 @@ def _fix(written: str, verb: str, subject: Subject) -> str | None:
 
 def _counted(words: str) -> str | None:
     date = re.fullmatch(
-        r"(?:(?:is |be )?(?:formatted|written|given|stored) as|(?:in|of) (?:the )?(?:format|form)) ([YMD./-]{8,10})", words
+        r"(?:(?:is |be )?(?:formatted|written|given|stored) as|(?:in|of) (?:the )?(?:format|form)) ([YMD./-]{8,10})",
+        words,
     )
     parts = re.split(r"([./-])", date[1]) if date else []
     if sorted(parts[::2]) == ["DD", "MM", "YYYY"]:
@@ -147,7 +171,9 @@ def _counted(words: str) -> str | None:
     tail = r"(?: (?:number|code)s?| long)?"
     for name, character in _CHARACTERS:
         match = re.fullmatch(
-            rf"{lead}{_COUNT}[\s-](?:{name})(?:(?: [A-Z]+)? codes?| (?:number|codes?)| long)?{tail and ''}", words, re.IGNORECASE
+            rf"{lead}{_COUNT}[\s-](?:{name})(?:(?: [A-Z]+)? codes?| (?:number|codes?)| long)?{tail and ''}",
+            words,
+            re.IGNORECASE,
         )
         if match is not None:
             return f"{character}{{{int(_COUNTS.get(match['count'].casefold(), 0) or match['count'])}}}"
