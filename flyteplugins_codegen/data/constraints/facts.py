@@ -5,6 +5,7 @@ A sentence such as `shipped after 03/04/2024` has a meaning only together with t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -33,6 +34,8 @@ _DAYS = (
     *("%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
 )  # fmt: skip
 _CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p")
+_MOST_TRIED = 20
+_LIKE_A_DATE = re.compile(r"\d{1,4}[./-]\d|\d[ -][A-Za-z]{3}|[A-Za-z]{3} \d")
 _ONE_DAY_FORM = re.compile(r"%[dm]([/-])%[dm]\1(%[yY])")
 _GROUPS_OF_COMMAS = re.compile(r"\D*[1-9]\d{0,2}(?:,\d{3})+\D*")
 _COMMA_DECIMALS = re.compile(r"\D*(?:0,\d{3}|\d+,(?:\d{1,2}|\d{4,}))\D*")
@@ -132,7 +135,7 @@ def _number_facts(known: ColumnFacts, cells: list[Any]) -> ColumnFacts | None:
     if notation is None:
         return replace(known, kind="text")
     read = number_reader(notation)
-    values = [float(value) for value in map(read, cells) if value is not None and value == value]
+    values = [float(value) for value in map(read, cells) if value is not None and not math.isnan(value)]
     return replace(
         known,
         kind="number",
@@ -170,8 +173,11 @@ def _time_facts(known: ColumnFacts, texts: list[str]) -> ColumnFacts | None:
     clock = _fitting(_CLOCKS, texts)
     if clock:
         return replace(known, kind="clock", notation=clock)
-    formats = [day for day in _DAYS if _fitting((day,), texts[:20])]
-    fitting = [day + time for day in formats for time in _TIMES_OF_DAY if _fitting((day + time,), texts)]
+    first = [text for text in texts[:_MOST_TRIED] if _LIKE_A_DATE.search(text)]
+    if len(first) < _FITTING * len(texts[:_MOST_TRIED]):
+        return None
+    formats = [day + time for day in _DAYS for time in _TIMES_OF_DAY if _fitting((day + time,), first)]
+    fitting = [form for form in formats if _fitting((form,), texts)]
     if not fitting:
         return None
     is_undecided = any(_day_form(one) == _day_form(two) for one in fitting for two in fitting if one != two)
