@@ -165,7 +165,7 @@ def _instant(cell: Cell) -> dt.datetime | None:
         return None
 
 
-# How the cells of a column are written, where a rule says so by its `notation`: by a decimal mark, or a format of times.
+# How the cells of a column are written, where a rule's `notation` says so: a decimal mark, or a format of times.
 _CURRENCY: Final = r"(?:[$\u20ac\u00a3\u00a5\u20b9]|US\$|[A-Z]{3})"
 NUMERALS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -204,8 +204,10 @@ def instant_reader(notation: str) -> Callable[[Cell], dt.datetime | None]:
     def read(cell: Cell) -> dt.datetime | None:
         if isinstance(cell, dt.time):
             return _instant(dt.datetime.combine(dt.date(1900, 1, 1), cell))  # as `strptime` reads a time of day
+        if not isinstance(cell, str):
+            return _instant(cell)
         try:
-            return _instant(dt.datetime.strptime(cell.strip(), notation) if isinstance(cell, str) else cell)
+            return dt.datetime.strptime(cell.strip(), notation).replace(tzinfo=dt.timezone.utc)
         except ValueError:
             return _instant(cell)
 

@@ -1,4 +1,4 @@
-"""The corpus of constraint sentences in `tests/data/constraints/`: its lines, and whether rules say what a line says."""
+"""The sentences in `tests/data/constraints/`: what each of them states, and whether rules say the same."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _is_same(wanted: Part, said: Part) -> bool:
 
 
 def _ends(column: str, kind: str, ends: list[tuple[str, str]]) -> list[Part]:
-    """The ends of a range; of days and of lengths, an excluded end is the next one, and two equal ends are one value."""
+    """The ends of a range; of days and lengths, an excluded end is the next one, and two equal ends are one value."""
     plain = [(sign, _plain(end)) for sign, end in ends]
     if kind == "range" and sorted(sign for sign, _ in plain) == ["<=", ">="] and plain[0][1] == plain[1][1]:
         return [(column, "one_of", frozenset({plain[0][1]}))]

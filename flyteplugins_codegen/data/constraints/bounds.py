@@ -14,34 +14,15 @@ from flyteplugins_codegen.data.constraints.facts import ColumnFacts
 from flyteplugins_codegen.data.constraints.terms import NotApplicableError, Subject
 from flyteplugins_codegen.models.data import Bound
 
-_WORDS = {
-    word: number
-    for number, word in enumerate(
-        [
-            "zero",
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-        ]
-    )
-} | {"twenty": 20, "hundred": 100, "a hundred": 100, "one hundred": 100, "thousand": 1000, "a thousand": 1000}
+_FEW = "zero one two three four five six seven eight nine ten eleven twelve".split()  # noqa: SIM905 - a list of words
+_WORDS = {word: number for number, word in enumerate(_FEW)} | {
+    "twenty": 20, "hundred": 100, "a hundred": 100, "one hundred": 100, "thousand": 1000, "a thousand": 1000,
+}  # fmt: skip
 _SCALES = {"k": 1_000, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 _AMOUNT = re.compile(
     r"(?P<sign>[+\-\u2212]?)(?P<before>US\$|[$\u20ac\u00a3\u00a5\u20b9]|[A-Z]{3}(?=[\s\d]))?\s?(?P<inner>[+\-\u2212]?)"
-    r"(?P<digits>(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?P<scale>(?:k|\s?thousand|\s?million|\s?billion)\b)?\s?(?P<unit>[^\d\s].*)?\Z",
+    r"(?P<digits>(?:\d[\d.,]*|\.\d+)(?:[eE][+-]?\d{1,3})?)(?P<scale>(?:k|\s?thousand|\s?million|\s?billion)\b)?"
+    r"\s?(?P<unit>[^\d\s].*)?\Z",
     re.ASCII,
 )
 _GROUPED_BY_COMMAS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?P<fraction>\.\d+)?")
@@ -52,30 +33,7 @@ _MONEY = {"€": "eur", "euro": "eur", "euros": "eur", "$": "usd", "us$": "usd",
     "us dollars": "usd", "£": "gbp", "pounds": "gbp", "¥": "jpy", "yen": "jpy", "₹": "inr", "rupees": "inr",
 }  # fmt: skip
 _CODES = frozenset(
-    [
-        "eur",
-        "usd",
-        "gbp",
-        "jpy",
-        "inr",
-        "chf",
-        "cad",
-        "aud",
-        "cny",
-        "sek",
-        "nok",
-        "dkk",
-        "pln",
-        "czk",
-        "huf",
-        "brl",
-        "mxn",
-        "krw",
-        "sgd",
-        "hkd",
-        "nzd",
-        "zar",
-    ]
+    "eur usd gbp jpy inr chf cad aud cny sek nok dkk pln czk huf brl mxn krw sgd hkd nzd zar".split()  # noqa: SIM905
 )
 _UNITS = {
     spelling: names[0]
@@ -113,7 +71,7 @@ _MONTHS = {
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A bound: a number, or a time from its first to its last day, such as a year. A number is its own first and last."""
+    """A bound: a number, which is its own first and last, or a time from its first to its last day, such as a year."""
 
     first: Bound
     last: Bound

@@ -6,71 +6,33 @@ Every word of a condition must be understood, and must make sense for what the c
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, TypeAlias
 
 from flyteplugins_codegen.data.constraints.bounds import Limit, read_limit
 from flyteplugins_codegen.data.constraints.terms import NotApplicableError, Subject, Vocabulary, read_pattern
 from flyteplugins_codegen.data.constraints.values import read_pattern_in_words, read_values
+from flyteplugins_codegen.data.constraints.words import (
+    BETWEEN_LEAD,
+    ENDS,
+    JOINTS,
+    LESS,
+    MATCHES,
+    MORE,
+    ONE_OF,
+    OPPOSITES,
+    SIMPLE,
+    SIMPLE_NEGATED,
+    TYPED,
+    TYPES,
+    Conditions,
+    Terms,
+    bounded,
+    read_comparison,
+    read_modal,
+    spaced,
+    span,
+)
 
-Terms: TypeAlias = Mapping[str, Any]
-"""The fields of a `Rule` without its column."""
-Conditions: TypeAlias = tuple[Terms, ...]
-
-_MODAL = re.compile(
-    r"(?:(?:must|should|shall|has to|have to|needs? to|ought to|will|is|are|does|do)\b|(?P<may>can|may)\b)?\s*"
-    r"(?P<no>not\b|never\b)?\s*(?P<only>only\b)?\s*(?:(?:always|all|both|each)\s+)*"
-    r"(?:(?:be|have|has|take|takes|hold|holds|contains?(?= (?:only|no|a value)))\b\s*)?"
-    r"(?P<late>not\b|never\b)?\s*(?:(?:always|all|both|each)\s+)*(?P<last>only\b)?\s*(?:an? value (?=of|between|from|in)|of\s+)?",
-    re.IGNORECASE,
-)
-_CONTRACTIONS = re.compile(r"\b(ca)n't\b|\b(can)not\b|\b(must|should|is|are|does|do)n't\b", re.IGNORECASE)
-_VERBS = r"(?:(?:lies?|falls?|fall|lie|drops?|goes|go|stays?|remains?|comes?|come|occurs?|happens?|gets?|rises?)\s+)?"
-_ABOVE = r"(?:greater|more|larger|higher|bigger) than|above|over|exceeds?|exceeding|>"
-_BELOW = r"(?:less|fewer|smaller|lower) than|below|under|<"
-_LATER = r"later than|after"
-_EARLIER = r"earlier than|before|precedes?"
-_COMPARISONS = (
-    # The sign, whether it speaks of time, the words.
-    (">=", False, rf"at least|(?:{_ABOVE}) or equal(?: to)?|>=|\u2265|minimum(?: of)?|min\.?|no (?:less|lower|fewer|smaller) than"),
-    ("<=", False, rf"at most|(?:{_BELOW}) or equal(?: to)?|<=|\u2264|maximum(?: of)?|max\.?|up to|(?:limited|capped) (?:to|at)|no (?:more|greater|higher|larger) than"),
-    (">=", True, rf"on or after|(?:{_LATER}) or equal to|since|no earlier than|from"),
-    ("<=", True, rf"on or before|(?:{_EARLIER}) or equal to|no later than|until|till|by"),
-    (">", False, _ABOVE),
-    ("<", False, _BELOW),
-    (">", True, _LATER),
-    ("<", True, _EARLIER),
-    ("!=", False, r"different from|differs? from|differ from|!=|<>|\u2260|other than"),
-    ("==", False, r"equal to|equals?|the same as|identical to|==?"),
-)  # fmt: skip
-_OPPOSITES = MappingProxyType({">=": "<", "<": ">=", "<=": ">", ">": "<=", "==": "!=", "!=": "=="})
-_BETWEEN_LEAD = re.compile(
-    r"(?P<strictly>strictly )?(?:(?:lies? )?(?:in|within|on) (?:the |an? )?(?:range|interval|scale) (?:of |from |between )?|"
-    r"ranges? (?:from |between )|goe?s? from |between |from |within |in |\u2208 )(?!or\b)|",
-    re.IGNORECASE,
-)
-_ENDS = re.compile(
-    r",?\s*\(?(?P<ends>inclusive(?:ly)?|exclusive(?:ly)?|both (?:ends )?(?:included|inclusive|excluded|exclusive))\)?\Z"
-    r"|,\s*(?P<end>\S+) (?:is )?(?P<fate>excluded|exclusive|included|inclusive)\Z",
-    re.IGNORECASE,
-)
-_JOINTS = (
-    r" and ",
-    r" up to ",
-    r" through ",
-    r" until ",
-    r" to ",
-    r"\s*\.\.\.?\s*",
-    r"\s*\u2013\s*",
-    r"(?<=[\d%])\s*-\s*(?=[\d$])",
-)
-_ONE_OF = re.compile(
-    r"(?:(?:exactly )?one of|any of|either|in|among|limited to|equal to|equals?|==?|\u2208|the values?|values?)\s*:?\s*"
-    r"(?:the (?:set|list|values?|following)(?: values?| of)*:?\s*)?(?P<items>.+)",
-    re.IGNORECASE,
-)
 _NUMERIC = frozenset({"number", "unknown"})
 
 
@@ -100,21 +62,21 @@ class Reader:
         return None
 
     def _read_one(self, text: str) -> Conditions | None:
-        pattern = _MATCHES.match(text)
+        pattern = MATCHES.match(text)
         if pattern is not None:
             written = read_pattern(pattern[1].strip())
             return None if written is None else ({"kind": "matches", "pattern": written},)
-        text = _spaced(text)
+        text = spaced(text)
         # What is permitted beside it needs no check: `may be zero but not negative`.
         text = re.sub(r"^(?:may|can) be [\w ]+ but (?=(?:must |may |can )?not )", "", text)
-        modal = _read_modal(text)
+        modal = read_modal(text)
         if modal.is_shared:
             return None
         neither = re.fullmatch(r"neither (.+)", modal.words, re.IGNORECASE)
         if neither is not None and not modal.is_negated:
             return self._none_of(re.sub(r",? nor ", " or ", neither[1]))
         if modal.is_permission:
-            items = re.sub(r"\s+only\Z", "", _ONE_OF.sub(r"\g<items>", modal.words))
+            items = re.sub(r"\s+only\Z", "", ONE_OF.sub(r"\g<items>", modal.words))
             return self._one_of(items, least=2)
         if modal.is_negated:
             return self._read_negated(modal.words)
@@ -142,7 +104,7 @@ class Reader:
         return self._in_words(text)
 
     def _simple(self, words: str) -> Conditions | None:
-        return self._first(_SIMPLE, words)
+        return self._first(SIMPLE, words)
 
     def _first(self, table: tuple[tuple[str, Conditions], ...], words: str) -> Conditions | None:
         terms = next((terms for pattern, terms in table if re.fullmatch(pattern, words, re.IGNORECASE)), None)
@@ -154,10 +116,10 @@ class Reader:
         return terms
 
     def _typed(self, words: str) -> Conditions | None:
-        match = _TYPED.fullmatch(words)
+        match = TYPED.fullmatch(words)
         if match is None:
             return None
-        kind = next(kind for kind, pattern in _TYPES if re.fullmatch(pattern, match["type"], re.IGNORECASE))
+        kind = next(kind for kind, pattern in TYPES if re.fullmatch(pattern, match["type"], re.IGNORECASE))
         terms: list[Terms] = [{"kind": "unique"}] if match["unique"] else []
         terms += [{"kind": "type", "type": kind}] if kind else []
         for part in (match["sign"], match["rest"]):
@@ -180,9 +142,9 @@ class Reader:
         plain = re.sub(r"^(?:exactly|of) ", "", text, flags=re.IGNORECASE)
         exact = read_limit(plain, lengths.subject)
         if longer is not None:
-            terms = None if exact is None else _compared(">" if longer[1].lower() == "longer" else "<", exact)
+            terms = None if exact is None else bounded(">" if longer[1].lower() == "longer" else "<", exact)
         elif exact is not None:
-            terms = _range(exact.first, exact.first)
+            terms = span(exact.first, exact.first)
         else:
             terms = lengths._compared(plain) or lengths._between(plain)
         if terms is None or not all(isinstance(terms[0].get(end) or 0, int) for end in ("minimum", "maximum")):
@@ -194,7 +156,7 @@ class Reader:
         return None if pattern is None else ({"kind": "matches", "pattern": pattern},)
 
     def _order(self, words: str) -> Conditions | None:
-        found = _comparison(words)
+        found = read_comparison(words)
         # In `status equals "end"` the quotes mark a value.
         if found is None or found[2][0] in "\"'":
             return None
@@ -221,7 +183,7 @@ class Reader:
         return ({"kind": "order", "comparison": sign, "other_column": other.column},)
 
     def _compared(self, words: str) -> Conditions | None:
-        found = _comparison(words)
+        found = read_comparison(words)
         if found is None or found[0] in {"==", "!="}:
             return self._suffixed(words)
         sign, is_about_time, rest = found
@@ -232,18 +194,18 @@ class Reader:
         limit = self._limit(rest, is_about_time=is_about_time)
         # `until 2024` may or may not mean the year as well.
         is_vague = re.match(r"until|till|by|up to", words, re.IGNORECASE) and limit and limit.first != limit.last
-        return None if limit is None or is_vague else _compared(sign, limit)
+        return None if limit is None or is_vague else bounded(sign, limit)
 
     def _suffixed(self, words: str) -> Conditions | None:
         match = re.fullmatch(r"(.+?)(?: (?:or|and) (?P<word>\w+)|(?P<plus>\+))", words, re.IGNORECASE)
         word = (match["word"] or "more").casefold() if match else ""
-        if match is None or word not in {*_MORE, *_LESS}:
+        if match is None or word not in {*MORE, *LESS}:
             return None
         is_age = "age" in re.findall(r"[a-z]+", self.subject.column.casefold())
         if word in {"older", "younger"} and not is_age:
             return None
         limit = self._limit(match[1], is_about_time=word in {"later", "earlier"})
-        return None if limit is None else _compared(">=" if word in _MORE else "<=", limit)
+        return None if limit is None else bounded(">=" if word in MORE else "<=", limit)
 
     def _limit(self, text: str, *, is_about_time: bool) -> Limit | None:
         facts = self.subject.facts
@@ -253,19 +215,19 @@ class Reader:
         return limit if facts.has_years and 1000 <= float(limit.first) <= 2999 else None  # noqa: PLR2004
 
     def _between(self, words: str) -> Conditions | None:
-        lead = _BETWEEN_LEAD.match(words)
+        lead = BETWEEN_LEAD.match(words)
         assert lead is not None  # noqa: S101 - its last branch is empty
         text = words[lead.end() :]
-        ends = _ENDS.search(text)
+        ends = ENDS.search(text)
         text = text[: ends.start()] if ends else text
-        span = re.fullmatch(r"(?P<open>[\[(\]])?\s*(?P<inner>.+?)\s*(?P<close>[\])\[])?", text)
-        if span is None or bool(span["open"]) != bool(span["close"]):
+        interval = re.fullmatch(r"(?P<open>[\[(\]])?\s*(?P<inner>.+?)\s*(?P<close>[\])\[])?", text)
+        if interval is None or bool(interval["open"]) != bool(interval["close"]):
             return self._period(words)
         # `in [6, 8]` may be a list.
-        is_list = re.match(r"in \Z|\Z", lead[0], re.IGNORECASE) and span["open"] in {"[", "("}
-        if is_list and (span["open"], span["close"]) in {("[", "]"), ("(", ")")}:
+        is_list = re.match(r"in \Z|\Z", lead[0], re.IGNORECASE) and interval["open"] in {"[", "("}
+        if is_list and (interval["open"], interval["close"]) in {("[", "]"), ("(", ")")}:
             return None
-        limits = self._ends_of(span["inner"], is_bracketed=bool(span["open"]), lead=lead[0])
+        limits = self._ends_of(interval["inner"], is_bracketed=bool(interval["open"]), lead=lead[0])
         if limits is None:
             return self._period(words)
         low, high = limits
@@ -276,17 +238,17 @@ class Reader:
         if ends is not None and ends["end"] and excluded not in (low, high):
             return None
         is_out = excluded is not None and ends is not None and ends["fate"].casefold().startswith("ex")
-        return _range(
-            low.last if is_open or span["open"] == "(" else low.first,
-            high.first if is_open or span["close"] == ")" else high.last,
-            excludes_minimum=is_open or span["open"] in {"(", "]"} or (is_out and excluded == low),
-            excludes_maximum=is_open or span["close"] in {")", "["} or (is_out and excluded == high),
+        return span(
+            low.last if is_open or interval["open"] == "(" else low.first,
+            high.first if is_open or interval["close"] == ")" else high.last,
+            excludes_minimum=is_open or interval["open"] in {"(", "]"} or (is_out and excluded == low),
+            excludes_maximum=is_open or interval["close"] in {")", "["} or (is_out and excluded == high),
         )
 
     def _ends_of(self, inner: str, *, is_bracketed: bool, lead: str) -> tuple[Limit, Limit] | None:
         # `0, 1` is a list, `[0, 1]` an interval; `in 1 and 2` is neither.
         is_between = "between" in lead.casefold() or "range" in lead.casefold() or "within" in lead.casefold()
-        joints = (r"\s*[,;]\s*",) if is_bracketed else _JOINTS if is_between else _JOINTS[1:]
+        joints = (r"\s*[,;]\s*",) if is_bracketed else JOINTS if is_between else JOINTS[1:]
         for joint in joints:
             parts = re.split(joint, inner)
             if len(parts) != 2:  # noqa: PLR2004
@@ -307,15 +269,15 @@ class Reader:
         if match is None or self.subject.facts.kind != "time":
             return None
         limit = read_limit(match[1], self.subject)
-        return None if limit is None or limit.first == limit.last else _range(limit.first, limit.last)
+        return None if limit is None or limit.first == limit.last else span(limit.first, limit.last)
 
     def _one_of(self, words: str, *, least: int = 1) -> Conditions | None:
-        match = _ONE_OF.fullmatch(words)
+        match = ONE_OF.fullmatch(words)
         text = match["items"] if match else words
         if match is not None and re.match(r"(?:exactly )?one of", words, re.IGNORECASE):
-            span = self._between(text) if re.fullmatch(r"-?\d+\s?(?:-|\u2013|\.\.)\s?\d+", text) else None
-            if span is not None:
-                return span
+            listed = self._between(text) if re.fullmatch(r"-?\d+\s?(?:-|\u2013|\.\.)\s?\d+", text) else None
+            if listed is not None:
+                return listed
         is_single = re.match(r"equal|=", words, re.IGNORECASE)
         items = read_values(text, self.subject, least=least)
         # Without a sample, one word may be anything: `is open`.
@@ -339,7 +301,7 @@ class Reader:
     # --- negated ---
 
     def _read_negated(self, words: str) -> Conditions | None:
-        simple = self._first(_SIMPLE_NEGATED, words)
+        simple = self._first(SIMPLE_NEGATED, words)
         if simple is not None:
             return simple
         again = re.fullmatch(r"not (.+)", words)
@@ -359,11 +321,16 @@ class Reader:
         """`empty or longer than 255 characters`, of which neither may hold."""
         first, joint, second = words.partition(" or ")
         parts = [self._read_negated(part) for part in (first, second)] if joint else []
-        return (*parts[0], *parts[1]) if parts and parts[0] and parts[1] else None
+        if not (parts and parts[0] and parts[1]):
+            return None
+        kinds = parts[0][0]["kind"], parts[1][0]["kind"]
+        # In `below 5 or 6` and `start with A or B`, the second is a part of the first.
+        is_part = kinds[0] == "matches" or (kinds[1] == "none_of" and kinds[0] not in {"none_of", "not_null"})
+        return None if is_part else (*parts[0], *parts[1])
 
     def _order_negated(self, words: str) -> Conditions | None:
         terms = self._order(words)
-        return None if terms is None else ({**terms[0], "comparison": _OPPOSITES[terms[0]["comparison"]]},)
+        return None if terms is None else ({**terms[0], "comparison": OPPOSITES[terms[0]["comparison"]]},)
 
     def _compared_negated(self, words: str) -> Conditions | None:
         longer = re.fullmatch(r"(longer|shorter) than (.+?) (?:characters?|chars)", words, re.IGNORECASE)
@@ -371,14 +338,12 @@ class Reader:
             return self._length(f"at {'most' if longer[1].lower() == 'longer' else 'least'} {longer[2]} characters")
         counted = re.fullmatch(r"(.+?) (?:characters|chars)", words, re.IGNORECASE)
         reader = Reader(Subject("", ""), Vocabulary({})) if counted else self
-        found = _comparison(counted[1] if counted else words)
+        found = read_comparison(counted[1] if counted else words)
         if found is None or found[0] in {"==", "!="}:
             return None
         sign, is_about_time, rest = found
-        if sign == ">" and rest.casefold() == "zero or negative":
-            return None
         limit = reader._limit(rest, is_about_time=is_about_time)
-        terms = None if limit is None else _compared(_OPPOSITES[sign], limit)
+        terms = None if limit is None else bounded(OPPOSITES[sign], limit)
         return ({**terms[0], "kind": "length"},) if terms and counted else terms
 
     def _none_of(self, words: str) -> Conditions | None:
@@ -391,110 +356,9 @@ class Reader:
         return ({"kind": "none_of", "values": items},)
 
 
-# --- words ---
-
-
-@dataclass(frozen=True, slots=True)
-class _Modal:
-    is_negated: bool
-    is_permission: bool
-    is_shared: bool
-    words: str
-
-
-def _read_modal(text: str) -> _Modal:
-    text = _CONTRACTIONS.sub(lambda match: f"{'can' if match[1] else match[2] or match[3]} not", text)
-    modal = _MODAL.match(text)
-    assert modal is not None  # noqa: S101 - every part of the pattern is optional
-    is_negated = (modal["no"] is not None) != (modal["late"] is not None)
-    is_twice = modal["no"] is not None and modal["late"] is not None
-    words = re.sub(rf"^{_VERBS}", "", text[modal.end() :].strip(), flags=re.IGNORECASE).strip()
-    is_permission = modal["may"] is not None and not (modal["no"] or modal["late"] or modal["only"] or modal["last"])
-    # `never both empty` allows one of the two.
-    is_shared = is_negated and re.search(r"\b(?:all|both|each)\b", modal[0], re.IGNORECASE) is not None
-    return _Modal(is_negated and not is_twice, is_permission, is_shared, words)
-
-
-_SIGN = re.compile(r"\s*(<=|>=|==|!=|<>|\u2264|\u2265|\u2260|\u2208|(?<![<>=!])[<>=](?!=))\s*")
-
-
-def _spaced(text: str) -> str:
-    """The text with blanks around comparison signs, unless these are quoted."""
-    return text if re.search(r"[\"'`]", text) and "<" in text else _SIGN.sub(r" \1 ", f" {text} ").strip()
-
-
-def _comparison(words: str) -> tuple[str, bool, str] | None:
-    """Return the sign, whether it speaks of time, and the words that follow."""
-    for sign, is_about_time, pattern in _COMPARISONS:
-        match = re.match(rf"(?:{pattern})(?=\W|\Z)\s*(?:the (?!year|end|start|beginning))?(.+)\Z", words, re.IGNORECASE)
-        if match:
-            return sign, is_about_time, match[1]
-    return None
-
-
-def _compared(sign: str, limit: Limit) -> Conditions:
-    if sign in {">", ">="}:
-        return _range(limit.last if sign == ">" else limit.first, excludes_minimum=sign == ">")
-    return _range(None, limit.first if sign == "<" else limit.last, excludes_maximum=sign == "<")
-
-
-def _range(low: Any = None, high: Any = None, **ends: bool) -> Conditions:
-    return ({"kind": "range", "minimum": low, "maximum": high, **ends},)
-
-
 def _are_numbers(items: tuple[str, ...]) -> bool:
     return all(re.fullmatch(r"[+-]?[\d.]+", item) for item in items)
 
 
 def _are_truth_words(subject: Subject) -> bool:
     return {value.casefold() for value in subject.facts.values} <= {"yes", "no", "y", "n", "true", "false", "0", "1"}
-
-
-_MORE = ("more", "greater", "above", "higher", "later", "up", "older", "over")
-_LESS = ("less", "fewer", "below", "lower", "earlier", "younger", "under", "smaller")
-_MATCHES = re.compile(
-    r"(?:must |should |has to )?(?:match(?:es)?|follow(?:s)?)\s+(?:the )?"
-    r"(?:(?:pattern|regex|regular expression|format)\s+)?(.+)\Z",
-    re.IGNORECASE,
-)
-_TYPES = (
-    ("integer", r"integers?|whole numbers?"),
-    ("number", r"numbers?|numeric|floats?|decimals?"),
-    ("", r"percentages?|fractions?|values?"),
-)
-_TYPED = re.compile(
-    r"(?:an? )?(?P<unique>unique )?(?P<sign>(?:strictly )?positive|negative|non-?\s?negative|non-?\s?positive)?\s?"
-    r"(?P<type>integers?|whole numbers?|numbers?|numeric|floats?|decimals?|percentages?|fractions?)"
-    r"(?:,? (?P<rest>(?:between|from|in|of|at|above|below|greater|less|more|under|over|no|within|\u2265|\u2264|[<>]).*))?",
-    re.IGNORECASE,
-)
-_SIMPLE: tuple[tuple[str, Conditions], ...] = (
-    (r"(?:strictly )?positive(?: numbers?| values?)?", _range(0, excludes_minimum=True)),
-    (r"(?:strictly )?negative(?: numbers?| values?)?", _range(None, 0, excludes_maximum=True)),
-    (r"non-?\s?negative|(?:zero|0) or (?:more|greater|above|positive)|positive or zero", _range(0)),
-    (r"non-?\s?positive|(?:zero|0) or (?:less|below|negative)|negative or zero", _range(None, 0)),
-    (r"non-?\s?zero", ({"kind": "none_of", "values": ("0",)},)),
-    (r"unique|distinct|without duplicates|no duplicates?|no repeated values?", ({"kind": "unique"},)),
-    (r"(?:the |a )?primary key", ({"kind": "unique"}, {"kind": "not_null"})),
-    (
-        (
-            r"non-?\s?(?:null|empty|missing|blank)|required|mandatory|filled(?: in)?|present|given|provided|"
-            r"(?:no|without) (?:nulls?|missing values?|empty (?:values?|cells?))"
-        ),
-        ({"kind": "not_null"},),
-    ),
-    (r"(?:an? )?(?:booleans?|true or false|bool)", ({"kind": "type", "type": "boolean"},)),
-    (
-        r"(?:an? )?(?:valid )?(?:iso )?(?:dates?|timestamps?|time stamps?|datetimes?)",
-        ({"kind": "type", "type": "time"},),
-    ),
-    (r"(?:a )?(?:text|string)", ({"kind": "type", "type": "text"},)),
-)
-_SIMPLE_NEGATED: tuple[tuple[str, Conditions], ...] = (
-    (r"(?:be )?(?:an? )?(?:null|nulls|empty|missing|blank|missing values)(?: or (?:null|empty|missing|blank))?", ({"kind": "not_null"},)),
-    (r"negative(?: numbers?| values?)?|(?:less than|below) zero", _range(0)),
-    (r"positive(?: numbers?| values?)?", _range(None, 0)),
-    (r"not positive|(?:zero|0) or (?:negative|less|below)|negative or (?:zero|0)", _range(0, excludes_minimum=True)),
-    (r"zero|0", ({"kind": "none_of", "values": ("0",)},)),
-    (r"repeat(?:ed)?|duplicates?|duplicated|duplicate values", ({"kind": "unique"},)),
-)  # fmt: skip

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -23,18 +23,20 @@ _MOST_VALUES = 20_000
 _FITTING = 0.95
 _NUMBER_TYPE = re.compile(r"u?int\d+|double|float|halffloat|decimal.*")
 _TIME_TYPE = re.compile(r"timestamp.*|date(?:32|64).*")
-_ISO = "ISO"
 _TIMES_OF_DAY = (
     "",
     *(f"{joint}{clock}" for joint in (" ", "T", ", ") for clock in ("%H:%M:%S", "%H:%M", "%I:%M %p", "%I:%M:%S %p")),
 )
+_DAY_AND_MONTH = (("%d", "%m"), ("%m", "%d"))
 _DAYS = (
     *("%d.%m.%Y", "%d.%m.%y", "%Y/%m/%d", "%Y.%m.%d"),
-    *(f"{first}{sign}{second}{sign}{year}" for sign in "/-" for first, second in (("%d", "%m"), ("%m", "%d")) for year in ("%Y", "%y")),
+    *(f"{first}{sign}{last}{sign}{year}" for sign in "/-" for first, last in _DAY_AND_MONTH for year in ("%Y", "%y")),
     *("%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y", "%B %d %Y"),
 )  # fmt: skip
 _CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p")
+_FIRST_YEAR, _LAST_YEAR = 1500, 2200
 _MOST_TRIED = 20
+_FIRST_CELLS = 200
 _LIKE_A_DATE = re.compile(r"\d{1,4}[./-]\d|\d[ -][A-Za-z]{3}|[A-Za-z]{3} \d")
 _ONE_DAY_FORM = re.compile(r"%[dm]([/-])%[dm]\1(%[yY])")
 _GROUPS_OF_COMMAS = re.compile(r"\D*[1-9]\d{0,2}(?:,\d{3})+\D*")
@@ -72,8 +74,9 @@ class ColumnFacts:
     @property
     def has_years(self) -> bool:
         """Whether the numbers look like years."""
-        bounds = self.minimum, self.maximum
-        return self.are_whole and None not in bounds and min(bounds) >= 1500 and max(bounds) <= 2200  # type: ignore[type-var, operator]  # noqa: PLR2004
+        if self.minimum is None or self.maximum is None or not self.are_whole:
+            return False
+        return self.minimum >= _FIRST_YEAR and self.maximum <= _LAST_YEAR
 
 
 def table_facts(profile: SampleProfile, path: Path) -> dict[str, ColumnFacts]:
@@ -127,11 +130,12 @@ def column_facts(cells: Iterable[Any], arrow_type: str = "string") -> ColumnFact
 
 
 def _number_facts(known: ColumnFacts, cells: list[Any]) -> ColumnFacts | None:
-    marks = [mark for mark in ("", ".", ",") if _share(number_reader(mark), cells) >= _FITTING]
-    if not marks:
-        return None
     texts = [cell.strip() for cell in cells if isinstance(cell, str)]
-    notation = "" if "" in marks else _decimal_mark(marks, texts)
+    is_plain = _fits(number_reader(""), cells)
+    marks = [] if is_plain else [mark for mark in (".", ",") if _fits(number_reader(mark), cells)]
+    if not (is_plain or marks):
+        return None
+    notation = "" if is_plain else _decimal_mark(marks, texts)
     if notation is None:
         return replace(known, kind="text")
     read = number_reader(notation)
@@ -168,7 +172,7 @@ def _currency(texts: list[str]) -> str:
 def _time_facts(known: ColumnFacts, texts: list[str]) -> ColumnFacts | None:
     if not texts:
         return None
-    if _share(instant_reader(""), texts) >= _FITTING:
+    if _fits(instant_reader(""), texts):
         return replace(known, kind="time")
     clock = _fitting(_CLOCKS, texts)
     if clock:
@@ -190,17 +194,20 @@ def _day_form(notation: str) -> str:
 
 
 def _fitting(formats: Iterable[str], texts: list[str]) -> str:
-    return next((form for form in formats if _share(_exact_reader(form), texts) >= _FITTING), "")
+    return next((form for form in formats if _fits(_exact_reader(form), texts)), "")
 
 
-def _exact_reader(form: str) -> Any:
+def _exact_reader(form: str) -> Callable[[Any], Any]:
     read = instant_reader(form)
     iso = instant_reader("")
     return lambda text: read(text) if iso(text) is None else None
 
 
-def _share(read: Any, cells: list[Any]) -> float:
-    return sum(read(cell) is not None for cell in cells) / max(1, len(cells))
+def _fits(read: Callable[[Any], Any], cells: list[Any]) -> bool:
+    """Whether nearly all cells can be read so; the first few decide whether it is worth to look at all."""
+    return all(
+        sum(read(cell) is not None for cell in some) >= _FITTING * len(some) for some in (cells[:_FIRST_CELLS], cells)
+    )
 
 
 def _with_shared_order(facts: Mapping[str, ColumnFacts]) -> dict[str, ColumnFacts]:

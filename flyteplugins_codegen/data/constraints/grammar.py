@@ -11,8 +11,9 @@ from collections.abc import Callable
 from types import MappingProxyType
 from typing import TypeAlias
 
-from flyteplugins_codegen.data.constraints.conditions import Conditions, Reader, Terms
+from flyteplugins_codegen.data.constraints.conditions import Reader
 from flyteplugins_codegen.data.constraints.terms import NotApplicableError, Subject, Vocabulary
+from flyteplugins_codegen.data.constraints.words import Conditions, Terms
 from flyteplugins_codegen.models.data import AppliedConstraint, Rule
 
 Stated: TypeAlias = list[tuple[Subject, Terms]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flyteplugins_codegen.data.constraints.facts import ColumnFacts
 from flyteplugins_codegen.models.data import Bound
@@ -37,7 +37,7 @@ class Subject:
 
     table: str
     column: str
-    facts: ColumnFacts = ColumnFacts()
+    facts: ColumnFacts = field(default_factory=ColumnFacts)
 
 
 class Vocabulary:

@@ -1,7 +1,7 @@
 """Lists of values, and patterns in words: `A, B or C`, `low/medium/high`, `starts with "A-"`, `two capital letters`.
 
-An unquoted word is a value only if the sample gives reason to believe it: `valid`, `the future` and `in Europe` are words
-of the sentence.
+An unquoted word is a value only if the sample gives reason to believe it: `valid`, `the future` and `in Europe` are
+words of the sentence.
 """
 
 from __future__ import annotations
@@ -14,27 +14,7 @@ from flyteplugins_codegen.data.constraints.terms import Subject, read_list
 
 # Items that mean more than themselves.
 _OPEN_ITEMS = frozenset(
-    [
-        "other",
-        "others",
-        "etc",
-        "etc.",
-        "...",
-        "any",
-        "anything",
-        "none",
-        "null",
-        "nulls",
-        "empty",
-        "blank",
-        "missing",
-        "similar",
-        "unknown",
-        "unset",
-        "na",
-        "n/a",
-        "so",
-    ]
+    "other others etc etc. ... any anything none null nulls empty blank missing similar unknown unset na n/a so".split()  # noqa: SIM905
 )
 _ITEM = re.compile(r"[\w.+\-&/]+")
 _BOOLEAN_VALUES = frozenset({"true", "false", "yes", "no", "y", "n", "t", "f", "0", "1"})
@@ -100,11 +80,9 @@ def _form(word: str) -> str:
 
 # --- patterns in words ---
 
-_COUNTS = {
-    word: number
-    for number, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1)
-}
-_COUNT = r"(?P<count>\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)"
+_FEW = "one|two|three|four|five|six|seven|eight|nine|ten"
+_COUNTS = {word: number for number, word in enumerate(_FEW.split("|"), 1)}
+_COUNT = rf"(?P<count>\d{{1,3}}|{_FEW})"
 _CHARACTERS = (
     (r"digits?", "[0-9]"),
     (r"(?:upper-?\s?case|capital|upper)(?: \w+)? letters?|capitals", "[A-Z]"),
@@ -158,23 +136,18 @@ def _fix(written: str, verb: str, subject: Subject) -> str | None:
 
 
 def _counted(words: str) -> str | None:
-    date = re.fullmatch(
-        r"(?:(?:is |be )?(?:formatted|written|given|stored) as|(?:in|of) (?:the )?(?:format|form)) ([YMD./-]{8,10})",
-        words,
-    )
+    """`5 digits`, `two capital letters`, `only digits`, `formatted as YYYY-MM-DD`."""
+    lead = r"(?:(?:is |be )?(?:formatted|written|given|stored) as|(?:in|of) (?:the )?(?:format|form))"
+    date = re.fullmatch(rf"{lead} ([YMD./-]{{8,10}})", words)
     parts = re.split(r"([./-])", date[1]) if date else []
     if sorted(parts[::2]) == ["DD", "MM", "YYYY"]:
         return "".join(_DATE_PARTS.get(part, re.escape(part)) for part in parts)
     if re.fullmatch(r"(?:(?:contains?|consists? of|holds?) )?(?:only digits|digits only)", words, re.IGNORECASE):
         return "[0-9]+"
-    lead = r"(?:consists? of |contains? |exactly |an? )*"
-    tail = r"(?: (?:number|code)s?| long)?"
+    verb, tail = r"(?:consists? of |contains? |exactly |an? )*", r"(?:(?: [A-Z]+)? codes?| numbers?| long)?"
     for name, character in _CHARACTERS:
-        match = re.fullmatch(
-            rf"{lead}{_COUNT}[\s-](?:{name})(?:(?: [A-Z]+)? codes?| (?:number|codes?)| long)?{tail and ''}",
-            words,
-            re.IGNORECASE,
-        )
+        match = re.fullmatch(rf"{verb}{_COUNT}[\s-](?:{name}){tail}", words, re.IGNORECASE)
         if match is not None:
-            return f"{character}{{{int(_COUNTS.get(match['count'].casefold(), 0) or match['count'])}}}"
+            count = match["count"].casefold()
+            return f"{character}{{{_COUNTS.get(count) or int(count)}}}"
     return None

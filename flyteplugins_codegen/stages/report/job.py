@@ -84,7 +84,8 @@ def _constraint(sentence: str, applied: AppliedConstraint | None) -> str:
     rules = "; ".join(f"{rule.column} {rule.text}" for rule in applied.rules[:10])
     reading = " (as the model reads it)" if applied.read_by == "model" else ""
     notes = "".join(f"; {note}" for note in (applied.on_sample, applied.reason) if note)
-    return f'{shown} <span class="muted">checked on {text(applied.table)}: {fitting(rules, 400)}{reading}{fitting(notes, 300)}</span>'
+    checked = f"checked on {text(applied.table)}: {fitting(rules, 400)}{reading}{fitting(notes, 300)}"
+    return f'{shown} <span class="muted">{checked}</span>'
 
 
 def _example(case: Example) -> str:
