@@ -487,7 +487,7 @@ def _misread_type(rule: Mapping[str, Any]) -> Callable[[Cell], bool]:
     kind, notation = rule["type"], rule.get("notation", "")
     read_number, read_instant = number_reader(notation), instant_reader(notation)
     reads: dict[str, Callable[[Cell], bool]] = {
-        "integer": lambda cell: (value := read_number(cell)) is not None and value % 1 == 0,
+        "integer": lambda cell: (value := read_number(cell)) is not None and bool(value % 1 == 0),
         "number": lambda cell: read_number(cell) is not None,
         "boolean": lambda cell: str(cell).strip().lower() in _TRUTH_WORDS,
         "time": lambda cell: read_instant(cell) is not None,
@@ -529,7 +529,7 @@ def _breaks_order(rule: Mapping[str, Any]) -> Callable[[Cell, Cell], bool]:
         for read_one, read_other in readers:
             values = read_one(one), read_other(other)
             if None not in values:
-                return not holds(*values)
+                return bool(not holds(*values))
         if isinstance(one, str) and isinstance(other, str) and not any(notations):
             return not holds(one, other)
         return sign != "!="

@@ -1,4 +1,4 @@
-"""Constraints on columns as people write them: `$5.00`, `5%`, dd/mm/yyyy. What is true is accepted, what is not refused."""
+"""Constraints on cells as people write them, `$5.00`, `5%`, dd/mm/yyyy: what is true holds, what is false is found."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class Reader:
         if words[:5].casefold() == "from " and not is_open:
             return None
         rest = re.sub(r" (?:on|onwards?)\Z", "", rest) if is_open else rest
-        limit = self._limit(rest, is_about_time=is_about_time)
+        limit = self.limit(rest, is_about_time=is_about_time)
         # `until 2024` may or may not mean the year as well.
         is_vague = re.match(r"until|till|by|up to", words, re.IGNORECASE) and limit and limit.first != limit.last
         return None if limit is None or is_vague else bounded(sign, limit)
@@ -204,10 +204,11 @@ class Reader:
         is_age = "age" in re.findall(r"[a-z]+", self.subject.column.casefold())
         if word in {"older", "younger"} and not is_age:
             return None
-        limit = self._limit(match[1], is_about_time=word in {"later", "earlier"})
+        limit = self.limit(match[1], is_about_time=word in {"later", "earlier"})
         return None if limit is None else bounded(">=" if word in MORE else "<=", limit)
 
-    def _limit(self, text: str, *, is_about_time: bool) -> Limit | None:
+    def limit(self, text: str, *, is_about_time: bool) -> Limit | None:
+        """Return the bound that the text is for the column; a year after `before` only for a column of years."""
         facts = self.subject.facts
         limit = read_limit(text, self.subject)
         if limit is None or limit.is_time or not is_about_time:
@@ -234,7 +235,7 @@ class Reader:
         if low.is_time != high.is_time or low.first > high.first:  # type: ignore[operator]  # both have one type
             raise NotApplicableError(f"nothing is between {low.first} and {high.last}")
         is_open = bool(lead["strictly"]) or (ends is not None and "ex" in (ends["ends"] or "").casefold())
-        excluded = self._limit(ends["end"], is_about_time=False) if ends is not None and ends["end"] else None
+        excluded = self.limit(ends["end"], is_about_time=False) if ends is not None and ends["end"] else None
         if ends is not None and ends["end"] and excluded not in (low, high):
             return None
         is_out = excluded is not None and ends is not None and ends["fate"].casefold().startswith("ex")
@@ -258,7 +259,7 @@ class Reader:
             if unit and is_bare and re.match(r"(?:k|thousand|[mb]illion)\b", unit[1], re.IGNORECASE):
                 return None  # `30 to 200k` may begin with 30 or 30,000
             low = f"{parts[0]} {unit[1]}" if unit and is_bare else parts[0]
-            limits = self._limit(low, is_about_time=False), self._limit(parts[1], is_about_time=False)
+            limits = self.limit(low, is_about_time=False), self.limit(parts[1], is_about_time=False)
             if limits[0] is not None and limits[1] is not None:
                 return limits[0], limits[1]
         return None
@@ -342,7 +343,7 @@ class Reader:
         if found is None or found[0] in {"==", "!="}:
             return None
         sign, is_about_time, rest = found
-        limit = reader._limit(rest, is_about_time=is_about_time)
+        limit = reader.limit(rest, is_about_time=is_about_time)
         terms = None if limit is None else bounded(OPPOSITES[sign], limit)
         return ({**terms[0], "kind": "length"},) if terms and counted else terms
 

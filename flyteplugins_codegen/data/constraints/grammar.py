@@ -7,7 +7,6 @@ must be understood, and must make sense for what the columns hold: else the resu
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -82,7 +81,10 @@ def _read_table(clause: str, vocabulary: Vocabulary) -> Stated | None:
     """`in orders, quantity is positive`."""
     for form in (
         r"in (?:the )?(?:table |sample )?(?P<table>\w+)[,:] (?P<rest>.+)",
-        r"(?:the )?(?:column )?(?P<rest>\S+) (?:in|of) (?:the )?(?:table |sample )?(?P<table>\w+)(?P<end> (?:is|must|should|has|may|can)\b.+)",
+        (
+            r"(?:the )?(?:column )?(?P<rest>\S+) (?:in|of) (?:the )?(?:table |sample )?(?P<table>\w+)"
+            r"(?P<end> (?:is|must|should|has|may|can)\b.+)"
+        ),
     ):
         match = re.fullmatch(form, clause, re.IGNORECASE)
         if match is not None and match["table"] in vocabulary.tables:
@@ -120,8 +122,9 @@ def _may_mean_all_together(terms: Conditions, condition: str) -> bool:
 
 
 def _read_pair(subjects: list[Subject], condition: str, vocabulary: Vocabulary) -> Stated | None:
-    modal = r"(?:(?:must|should|are|have to|need to)\s+)?(?:always\s+)?(?:be\s+)?"
-    differ = re.fullmatch(rf"{modal}(?:(?P<no>not|never) )?(?P<word>differ|different|distinct from each other|equal|identical|the same)", condition, re.IGNORECASE)  # fmt: skip
+    modal = r"(?:(?:must|should|are|have to|need to)\s+)?(?:always\s+)?(?:be\s+)?(?:(?P<no>not|never) )?"
+    words = r"(?P<word>differ|different|distinct from each other|equal|identical|the same)"
+    differ = re.fullmatch(modal + words, condition, re.IGNORECASE)
     if differ is None:
         return None
     is_different = differ["word"].casefold().startswith("di") == (differ["no"] is None)
@@ -204,57 +207,62 @@ def _merged(stated: Stated) -> Stated:
 
 _NULLS = r"nulls?|missing values?|empty (?:values?|cells?)|blanks?|null values?"
 _REPEATED = r"duplicates?|duplicate values?|repeated values?|repeated|duplicate"
-_FORMS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
-    (rf"no (?:{_NULLS})(?: values?)?(?: allowed)? (?:in|for|of|within) (?P<columns>.+)", lambda _: "not null"),
-    (rf"no (?:{_REPEATED})(?: values?)?(?: allowed)?(?: in| for| of| within)? (?P<columns>.+)", lambda _: "unique"),
-    (r"no (?:missing|empty|null) (?P<columns>.+)", lambda _: "not null"),
-    (r"no negative (?:values?|numbers?)(?: allowed)? (?:in|for|of|within) (?P<columns>.+)", lambda _: "not negative"),
-    (r"no negative (?P<columns>.+)", lambda _: "not negative"),
-    (r"negative (?P<columns>.+?)(?: values?)? (?:is|are) (?:not allowed|forbidden|invalid)", lambda _: "not negative"),
-    (r"no two (?:rows|records|\w+s) (?:may |can |must )?(?:share|have) the same (?P<columns>.+)", lambda _: "unique"),
+_ONE_LIMIT = r"(?:the )?(?P<columns>.+?)(?: is|:| =|) (?P<limit>[^\s:=]+)"
+_ALLOWED = r"(?:allowed|valid|possible|permitted|accepted)"
+_COMPARED = r"(?:above|over|below|under|before|after|(?:more|less|greater|larger|smaller) than|exceeds)"
+# The form, and the condition on its columns; `{}` stands for what the form calls so.
+_FORMS = (
+    (rf"no (?:{_NULLS})(?: values?)?(?: allowed)? (?:in|for|of|within) (?P<columns>.+)", "not null"),
+    (rf"no (?:{_REPEATED})(?: values?)?(?: allowed)?(?: in| for| of| within)? (?P<columns>.+)", "unique"),
+    (r"no (?:missing|empty|null) (?P<columns>.+)", "not null"),
+    (r"no negative (?:values?|numbers?)(?: allowed)? (?:in|for|of|within) (?P<columns>.+)", "not negative"),
+    (r"no negative (?P<columns>.+)", "not negative"),
+    (r"negative (?P<columns>.+?)(?: values?)? (?:is|are) (?:not allowed|forbidden|invalid)", "not negative"),
+    (r"no two (?:rows|records|\w+s) (?:may |can |must )?(?:share|have) the same (?P<columns>.+)", "unique"),
     (
-        r"(?:each|every) (?P<columns>.+?) (?:must |should |may |can )?(?:(?:only )?(?:occurs?|appears?)|is listed) "
-        r"(?:only |exactly |at most )?once(?: only)?",
-        lambda _: "unique",
+        (
+            r"(?:each|every) (?P<columns>.+?) (?:must |should |may |can )?(?:(?:only )?(?:occurs?|appears?)|is listed) "
+            r"(?:only |exactly |at most )?once(?: only)?"
+        ),
+        "unique",
     ),
-    (r"(?:exactly )?one (?:row|record|line) (?:per|for each|for every) (?P<columns>.+)", lambda _: "unique"),
+    (r"(?:exactly )?one (?:row|record|line) (?:per|for each|for every) (?P<columns>.+)", "unique"),
     (
-        r"(?:each|every) (?P<noun>[a-z]+) (?:has|have|must have|needs|must contain|contains) (?:an? |the )?(?P<columns>.+)",
-        lambda _: "not null",
+        r"(?:each|every) (?P<noun>[a-z]+) (?:must )?(?:has|have|needs|contains?) (?:an? |the )?(?P<columns>.+)",
+        "not null",
+    ),
+    (rf"the max(?:imum)?\.? (?:value )?(?:of|for) {_ONE_LIMIT}", "at most {limit}"),
+    (rf"(?:the )?max(?:imum)?\.? (?:allowed )?{_ONE_LIMIT}", "at most {limit}"),
+    (rf"the min(?:imum)?\.? (?:value )?(?:of|for) {_ONE_LIMIT}", "at least {limit}"),
+    (rf"(?:the )?min(?:imum)?\.? (?:allowed )?{_ONE_LIMIT}", "at least {limit}"),
+    (r"max\((?P<columns>[^()]+)\) (?P<sign><=?) (?P<limit>\S+)", "{sign} {limit}"),
+    (r"min\((?P<columns>[^()]+)\) (?P<sign>>=?) (?P<limit>\S+)", "{sign} {limit}"),
+    (
+        (
+            rf"(?:the )?{_ALLOWED} (?:values? )?(?:for |of |in )?(?P<columns>[\w.]+)(?: values?)?(?: are| is|:)+ "
+            r"(?P<items>.+)"
+        ),
+        "one of {items}",
+    ),
+    (rf"only (?P<items>.+?) (?:is|are) {_ALLOWED} (?:in|for|as) (?P<columns>[\w. ]+)", "one of {items}"),
+    (
+        (
+            rf"(?P<columns>[\w. ]+?)(?: values)? other than (?P<items>.+?) (?:is|are) "
+            rf"(?:not {_ALLOWED}|invalid|forbidden)"
+        ),
+        "one of {items}",
     ),
     (
-        r"(?:the )?(?P<end>max|min)(?:imum)?\.? (?:of |value of |allowed |value for )?(?:the )?(?P<columns>.+?)(?: is|:| =|) (?P<limit>[^\s:=]+)",
-        lambda match: f"{'at most' if match['end'].casefold() == 'max' else 'at least'} {match['limit']}",
+        r"the length of (?P<columns>[\w. ]+?) (?P<rest>(?:is|must|should|has|may|can).+?)(?: characters| chars)?",
+        "{rest} characters",
     ),
-    (r"max\((?P<columns>[^()]+)\) (?P<sign><=?) (?P<limit>\S+)", lambda match: f"{match['sign']} {match['limit']}"),
-    (r"min\((?P<columns>[^()]+)\) (?P<sign>>=?) (?P<limit>\S+)", lambda match: f"{match['sign']} {match['limit']}"),
+    (r"neither (?P<columns>.+) (?:is|are|may be|may|can be|must be|should be) (?P<rest>.+)", "not {rest}"),
     (
-        r"(?:(?:the )?(?:allowed|valid|possible|permitted|accepted) )(?:values? )?(?:for |of |in )?(?P<columns>[\w.]+)(?: values?)?(?: are| is|:)+ (?P<items>.+)",
-        lambda match: f"one of {match['items']}",
+        r"(?P<rest>(?:no|at) (?:more|less|fewer|most|least)\b(?: than)? \S+) (?:in|for) (?P<columns>[\w. ]+)",
+        "{rest}",
     ),
-    (
-        r"only (?P<items>.+?) (?:is|are) (?:allowed|valid|permitted) (?:in|for|as) (?P<columns>[\w. ]+)",
-        lambda match: f"one of {match['items']}",
-    ),
-    (
-        r"(?P<columns>[\w. ]+?)(?: values)? other than (?P<items>.+?) (?:is|are) (?:not (?:allowed|valid|permitted)|invalid|forbidden)",
-        lambda match: f"one of {match['items']}",
-    ),
-    (r"the length of (?P<columns>[\w. ]+?) (?P<rest>(?:is|must|should|has|may|can).+)", lambda match: _as_length(match["rest"])),
-    (
-        r"neither (?P<columns>.+) (?:is|are|may be|may|can be|must be|should be) (?P<rest>.+)",
-        lambda match: f"not {match['rest']}",
-    ),
-    (r"(?P<condition>(?:no|at) (?:more|less|fewer|most|least)\b(?: than)? \S+) (?:in|for) (?P<columns>[\w. ]+)", lambda match: match["condition"]),
-    (
-        r"no (?P<columns>[\w.]+) (?:is |are |may be |can be |must be )?(?P<rest>(?:above|over|below|under|before|after|more than|less than|greater than|larger than|smaller than|exceeds) .+)",
-        lambda match: f"not {match['rest']}",
-    ),
-)  # fmt: skip
-
-
-def _as_length(rest: str) -> str:
-    return f"{rest} characters" if not rest.endswith(("characters", "chars")) else rest
+    (rf"no (?P<columns>[\w.]+) (?:is |are |may be |can be |must be )?(?P<rest>{_COMPARED} .+)", "not {rest}"),
+)
 
 
 def _read_form(clause: str, vocabulary: Vocabulary) -> Stated | None:
@@ -267,7 +275,7 @@ def _read_form(clause: str, vocabulary: Vocabulary) -> Stated | None:
         noun = match.groupdict().get("noun")
         if noun and vocabulary.read(noun):
             return None  # `every carrier has a name` speaks of carriers, not of rows
-        stated = _apply(subjects, condition(match), vocabulary)
+        stated = _apply(subjects, condition.format(**match.groupdict()), vocabulary)
         if stated is not None:
             return stated
     return None

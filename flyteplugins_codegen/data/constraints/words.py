@@ -79,6 +79,11 @@ ONE_OF = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Modal:
+    """What the verb of a condition says of the `words` after it.
+
+    `is_shared` is for `never both empty`, which allows one of the two.
+    """
+
     is_negated: bool
     is_permission: bool
     is_shared: bool
@@ -86,6 +91,7 @@ class Modal:
 
 
 def read_modal(text: str) -> Modal:
+    """Split the text into its verb, such as `must not be`, and the rest; the verb may be absent."""
     text = _CONTRACTIONS.sub(lambda match: f"{'can' if match[1] else match[2] or match[3]} not", text)
     modal = _MODAL.match(text)
     assert modal is not None  # noqa: S101 - every part of the pattern is optional
@@ -93,7 +99,6 @@ def read_modal(text: str) -> Modal:
     is_twice = modal["no"] is not None and modal["late"] is not None
     words = re.sub(rf"^{_VERBS}", "", text[modal.end() :].strip(), flags=re.IGNORECASE).strip()
     is_permission = modal["may"] is not None and not (modal["no"] or modal["late"] or modal["only"] or modal["last"])
-    # `never both empty` allows one of the two.
     is_shared = is_negated and re.search(r"\b(?:all|both|each)\b", modal[0], re.IGNORECASE) is not None
     return Modal(is_negated and not is_twice, is_permission, is_shared, words)
 
@@ -116,12 +121,14 @@ def read_comparison(words: str) -> tuple[str, bool, str] | None:
 
 
 def bounded(sign: str, limit: Limit) -> Conditions:
+    """Return the range on one side of the limit: after 2020 begins when 2020 ends."""
     if sign in {">", ">="}:
         return span(limit.last if sign == ">" else limit.first, excludes_minimum=sign == ">")
     return span(None, limit.first if sign == "<" else limit.last, excludes_maximum=sign == "<")
 
 
 def span(low: Any = None, high: Any = None, **ends: bool) -> Conditions:
+    """Return the condition of a range with these ends, either of them open (None)."""
     return ({"kind": "range", "minimum": low, "maximum": high, **ends},)
 
 
