@@ -518,7 +518,7 @@ _HOLDS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
 
 
 def _breaks_order(rule: Mapping[str, Any]) -> Callable[[Cell, Cell], bool]:
-    sign = rule["comparison"]
+    sign: str = rule["comparison"]
     holds = _HOLDS[sign]
     notations = rule.get("notation", ""), rule.get("other_notation", "")
     readers = [tuple(map(reader, notations)) for reader in (number_reader, instant_reader)]
