@@ -114,7 +114,8 @@ def test_a_constraint_that_cannot_be_applied_has_a_reason(constraint: str, reaso
 
 
 NUMBERS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e9, 1e9, allow_nan=False).map(lambda x: round(x, 2)))
-WORDS = st.from_regex(r"[A-Z][a-z0-9]{0,8}", fullmatch=True).filter(lambda word: word.casefold() not in {"and", "or"})
+# With a digit at its end, no word says more than itself, as `none` and `or` do.
+WORDS = st.from_regex(r"[A-Z][a-z]{0,6}[0-9]", fullmatch=True)
 COLUMNS = st.sampled_from(["quantity", "unit price", "sales.quantity", "`Order ID`", "the end", "values in start"])
 
 

@@ -28,12 +28,14 @@ _AMOUNT = re.compile(
 _GROUPED_BY_COMMAS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?P<fraction>\.\d+)?")
 _GROUPED_BY_POINTS = re.compile(r"[1-9]\d{0,2}(?:(?:\.\d{3})+(?P<fraction>,\d+)|(?:\.\d{3}){2,})")
 _MAYBE_GROUPED = re.compile(r"[1-9]\d{0,2}\.\d{3}")
+_GROUP_DIGITS = 3
+_MONTH_COUNT = 12
 _PERCENT = re.compile(r"(?:%|percent|per cent|pct\.?)")
 _MONEY = {"€": "eur", "euro": "eur", "euros": "eur", "$": "usd", "us$": "usd", "dollar": "usd", "dollars": "usd"} | {
     "us dollars": "usd", "£": "gbp", "pounds": "gbp", "¥": "jpy", "yen": "jpy", "₹": "inr", "rupees": "inr",
 }  # fmt: skip
 _CODES = frozenset(
-    "eur usd gbp jpy inr chf cad aud cny sek nok dkk pln czk huf brl mxn krw sgd hkd nzd zar".split()  # noqa: SIM905
+    "eur usd gbp jpy inr chf cad aud cny sek nok dkk pln czk huf brl mxn krw sgd hkd nzd zar".split()  # noqa: SIM905 - a list
 )
 _UNITS = {
     spelling: names[0]
@@ -127,7 +129,8 @@ def read_numeral(digits: str, facts: ColumnFacts) -> int | float | None:
     if _MAYBE_GROUPED.fullmatch(digits) and (mark != "." or digits.endswith("000")):
         return None
     if re.fullmatch(r"\d+,\d+", digits):
-        return _plain(digits.replace(",", ".")) if len(digits.partition(",")[2]) != 3 else None  # noqa: PLR2004
+        is_decimal = len(digits.partition(",")[2]) != _GROUP_DIGITS
+        return _plain(digits.replace(",", ".")) if is_decimal else None
     return _plain(digits) if re.fullmatch(r"(?:\d*\.\d+|\d+)(?:[eE][+-]?\d{1,3})?", digits) else None
 
 
@@ -211,10 +214,11 @@ def _read_day(text: str, facts: ColumnFacts) -> Limit | None:
         return None
     one, two = int(slashed[1]), int(slashed[3])
     first = facts.notation[:2]
-    if max(one, two) <= 12 and one != two and (first not in {"%d", "%m"} or facts.is_undecided):  # noqa: PLR2004
+    is_decided = first in {"%d", "%m"} and not facts.is_undecided
+    if max(one, two) <= _MONTH_COUNT and one != two and not is_decided:
         return None
     # One above 12 is the day; otherwise the column's own order counts.
-    is_day_first = one > 12 if max(one, two) > 12 else first == "%d"  # noqa: PLR2004
+    is_day_first = one > _MONTH_COUNT if max(one, two) > _MONTH_COUNT else first == "%d"
     day, month = (one, two) if is_day_first else (two, one)
     return _on_calendar(text, f"{slashed[4]}-{month:02}-{day:02}")
 

@@ -34,6 +34,7 @@ from flyteplugins_codegen.data.constraints.words import (
 )
 
 _NUMERIC = frozenset({"number", "unknown"})
+_FIRST_YEAR, _LAST_YEAR = 1000, 2999
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +214,8 @@ class Reader:
         limit = read_limit(text, self.subject)
         if limit is None or limit.is_time or not is_about_time:
             return limit
-        return limit if facts.has_years and 1000 <= float(limit.first) <= 2999 else None  # noqa: PLR2004
+        is_year = facts.has_years and _FIRST_YEAR <= float(limit.first) <= _LAST_YEAR
+        return limit if is_year else None
 
     def _between(self, words: str) -> Conditions | None:
         lead = BETWEEN_LEAD.match(words)
@@ -252,7 +254,7 @@ class Reader:
         joints = (r"\s*[,;]\s*",) if is_bracketed else JOINTS if is_between else JOINTS[1:]
         for joint in joints:
             parts = re.split(joint, inner)
-            if len(parts) != 2:  # noqa: PLR2004
+            if len(parts) != 2:  # noqa: PLR2004 - an interval has two ends
                 continue
             unit = re.search(r"(?<=\d)\s?([^\d\s.,()\-][^\d]*)\Z", parts[1])
             is_bare = re.search(r"\d\Z", parts[0]) is not None
@@ -287,12 +289,13 @@ class Reader:
         if words[:3].casefold() == "in " and len(items) == 1 and text[0] not in "[({":
             return None
         # `in (6, 8)` may be a range.
-        if len(items) == 2 and text[0] in "[(" and self.subject.facts.kind in _NUMERIC and _are_numbers(items):  # noqa: PLR2004
+        is_pair = len(items) == 2 and text[0] in "[("  # noqa: PLR2004 - a pair
+        if is_pair and self.subject.facts.kind in _NUMERIC and _are_numbers(items):
             return None
         return ({"kind": "one_of", "values": items},)
 
     def _is_bare(self, items: tuple[str, ...], text: str) -> bool:
-        return self.subject.facts.kind == "unknown" and text[:1] not in "\"'[({" and len(items) < 2  # noqa: PLR2004
+        return self.subject.facts.kind == "unknown" and text[:1] not in "\"'[({" and len(items) == 1
 
     def _other_than(self, words: str) -> Conditions | None:
         match = re.fullmatch(r"(?:anything (?:but|except)|!=|<>|\u2260|different from) (.+)", words, re.IGNORECASE)

@@ -195,7 +195,7 @@ def _read_link(left: str, sign: str, right: str, vocabulary: Vocabulary) -> Stat
 
 def _merged(stated: Stated) -> Stated:
     """Two open ranges of one column as one: `0 < x` and `x < 1`."""
-    if len(stated) == 2 and stated[0][0] == stated[1][0]:  # noqa: PLR2004
+    if len(stated) == 2 and stated[0][0] == stated[1][0]:  # noqa: PLR2004 - a pair
         (subject, one), (_, other) = stated
         set_ends = [{name for name, end in terms.items() if end not in {None, False}} for terms in (one, other)]
         if one["kind"] == other["kind"] == "range" and set_ends[0] & set_ends[1] == {"kind"}:

@@ -14,7 +14,7 @@ from flyteplugins_codegen.data.constraints.terms import Subject, read_list
 
 # Items that mean more than themselves.
 _OPEN_ITEMS = frozenset(
-    "other others etc etc. ... any anything none null nulls empty blank missing similar unknown unset na n/a so".split()  # noqa: SIM905
+    "other others etc etc. ... any anything none null nulls empty blank missing similar unknown unset na n/a so".split()  # noqa: SIM905 - a list
 )
 _ITEM = re.compile(r"[\w.+\-&/]+")
 _BOOLEAN_VALUES = frozenset({"true", "false", "yes", "no", "y", "n", "t", "f", "0", "1"})
