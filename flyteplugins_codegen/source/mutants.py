@@ -10,7 +10,6 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from hashlib import blake2b
 from itertools import islice
 from typing import Final, NamedTuple, get_args
@@ -20,7 +19,6 @@ from flyteplugins_codegen.source.mutations.operators import find_changes
 from flyteplugins_codegen.source.python import FunctionNode, is_python, parse_module
 
 MOST_MUTANTS: Final = 16
-_DIFF_CHARS: Final = 160
 _KINDS: Final[tuple[MutationKind, ...]] = get_args(MutationKind)
 
 
@@ -49,21 +47,6 @@ class Mutant:
     def summary(self) -> str:
         """The mutant in one line."""
         return f"line {self.line}, {self.function}: {self.description}"
-
-
-def describe_diff(code: str, mutant: Mutant) -> str:
-    """The mutant's summary, and the lines of the code that it changes, as `- old` and `+ new` in a diff."""
-    old, new = code.splitlines(), mutant.code.splitlines()
-    changed = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    lines = [
-        f"{sign} {line.strip()[:_DIFF_CHARS]}"
-        for tag, start, end, new_start, new_end in changed
-        if tag != "equal"
-        for sign, text in (("-", old[start:end]), ("+", new[new_start:new_end]))
-        for line in text
-        if line.strip()
-    ]
-    return "\n".join([mutant.summary, *lines])
 
 
 def make_mutants(code: str, tests: Iterable[str] = (), *, most: int = MOST_MUTANTS) -> tuple[Mutant, ...]:

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,7 @@ from flyteplugins_codegen.llm.replies import StrongerTestsReply
 from flyteplugins_codegen.models.run import Attempt, Run, TestStrength
 from flyteplugins_codegen.packages.resolve import RUNNER_REQUIREMENTS
 from flyteplugins_codegen.source.extraction.blocks import unfence
-from flyteplugins_codegen.source.mutants import Mutant, describe_diff, make_mutants
+from flyteplugins_codegen.source.mutants import Mutant, make_mutants
 from flyteplugins_codegen.source.python import imported_names
 from flyteplugins_codegen.source.test_edits import merge_tests
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
@@ -254,12 +255,11 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Budge
         raise CodegenError(f"no stronger tests come next, but {type(action).__name__}")
     with stage("strengthen tests") as note:
         brief = brief_of(run.settings, run.request, run.context)
-        lacking = base.strength.reason if base.strength else ""
+        strength = base.strength or TestStrength(survivors=action.survivors)
+        messages = stronger_messages(brief, base.candidate, _survivors(strength), strength.reason)
         question = Question(
             purpose="stronger_tests",
-            messages=without_keys(
-                stronger_messages(brief, base.candidate, _diffs(run, base, action.survivors), lacking), run.request
-            ),
+            messages=without_keys(messages, run.request),
             reply_type=StrongerTestsReply,
             check=lambda reply: _merged_tests(base, reply),
             keeps_unusable=True,
@@ -278,11 +278,10 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Budge
         return StageResult(run=stronger, calls=answer.calls)
 
 
-def _diffs(run: Run, base: Attempt, survivors: Sequence[str]) -> list[str]:
-    """The survivors with what they change. The same code and tests have the same mutants; any other is only named."""
-    code = base.candidate.solution.code
-    mutants = {mutant.summary: mutant for mutant in _mutants(base, _suites(run, base))}
-    return [describe_diff(code, mutants[name]) if name in mutants else name for name in survivors]
+def _survivors(strength: TestStrength) -> list[str]:
+    """Each mutant that survived, with the lines that it changes as far as they are known."""
+    pairs = zip_longest(strength.survivors, strength.diffs, fillvalue="")
+    return ["\n".join(filter(None, pair)) for pair in pairs]
 
 
 def _merged_tests(base: Attempt, reply: StrongerTestsReply) -> str:

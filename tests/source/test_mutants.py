@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.source.mutants import MOST_MUTANTS, describe_diff, make_mutants
+from flyteplugins_codegen.source.mutants import MOST_MUTANTS, make_mutants
 
 SOURCES = sorted((Path(__file__).parents[2] / "flyteplugins_codegen").rglob("*.py"))
 
@@ -395,27 +395,3 @@ def test_a_function_that_is_nested_too_deeply_is_skipped_alone():
 def test_code_that_is_not_python_is_refused():
     with pytest.raises(SyntaxError):
         make_mutants("def f(:", ["f"])
-
-
-def test_a_diff_has_the_number_of_the_line_the_old_and_the_new():
-    code = in_function("a = a + b if c else b")
-    (mutant,) = [mutant for mutant in mutants_of(code) if "`-` for `+`" in mutant.description]
-    assert describe_diff(code, mutant).splitlines() == [
-        mutant.summary,
-        "- a = a + b if c else b",
-        "+ a = a - b if c else b",
-    ]
-    assert mutant.summary.startswith("line 2, f: ")
-
-
-@settings(max_examples=5, deadline=None)
-@given(st.sampled_from(SOURCES))
-def test_a_diff_of_real_code_shows_lines_of_both(path):
-    code = path.read_text()
-    for mutant in make_mutants(code, most=8):
-        head, *lines = describe_diff(code, mutant).split("\n")
-        assert head == mutant.summary
-        assert lines
-        for line in lines:
-            assert line[:2] in {"- ", "+ "}
-            assert line[2:] in (code if line[0] == "-" else mutant.code)

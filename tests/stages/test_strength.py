@@ -92,8 +92,8 @@ def test_weak_tests_are_strengthened_by_one_call(table):
     assert "def test_main_is_there" in result.tests
     assert "def test_the_header_is_no_row" in result.tests
     (prompt,) = [m["content"] for m in result.conversation_history if "Wrong versions that pass" in m["content"]]
-    assert all(survivor in prompt for survivor in weak.strength.survivors)
-    assert "- return len(lines) - 1\n+ return len(lines) + 1" in prompt
+    for survivor, diff in zip(weak.strength.survivors, weak.strength.diffs, strict=True):
+        assert f"{survivor}\n{diff}\n" in prompt
 
 
 def test_a_mistake_that_only_the_stronger_tests_find_is_repaired(table):
