@@ -16,7 +16,7 @@ from benchmarks.verdict.datasets import sample_text
 JOBS = Path(__file__).with_name("jobs")
 SuiteKind = Literal["good", "thin", "vacuous"]
 SUITE_KINDS: tuple[SuiteKind, ...] = ("good", "thin", "vacuous")
-DRAWS = 10
+DRAWS = 24
 """How many draws of other data a job's solutions are held against."""
 
 
@@ -52,6 +52,7 @@ class Job:
     outputs: dict[str, str]
     scalars: dict[str, str | int | float | bool]
     samples: dict[str, dict[str, Any]]
+    packages: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -131,6 +132,7 @@ def _read_job(folder: Path) -> Job:
         outputs=fields["outputs"],
         scalars=fields.get("inputs", {}),
         samples=fields["samples"],
+        packages=tuple(fields.get("packages", ())),
     )
 
 

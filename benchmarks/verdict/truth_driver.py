@@ -6,6 +6,7 @@ One process for all of a job: an interpreter's start would cost more than most p
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -72,9 +73,7 @@ def main() -> None:
         }
         print(json.dumps(done))
         return
-    import pytest  # once, for all children
-
-    assert pytest
+    importlib.import_module("pytest")  # once, for all children
     pairs = [(solution, suite) for solution in work["solutions"] for suite in work["suites"]]
     failures = {
         f"{suite} with {solution}": suite_failure(
