@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 PRODUCTS = {"kettle": 3495, "mug": 899, "teapot": 2750, "tea": 450, "strainer": 620}
-ROUND = {"kettle": 900, "mug": 900, "tea": 450}
+ROUND = {"kettle": 900, "mug": 900}
 HEADER = "order_id,product,quantity,unit_price_cents,discount_percent,status,ordered_at"
 
 
@@ -17,7 +17,7 @@ def _orders(random: Random, count: int, days: int, prices: dict[str, int]) -> st
         status = random.choice(["paid", "paid", "shipped", "shipped", "open", "cancelled", "refunded"])
         month, day = divmod(random.randrange(days), 28)
         time = f"2024-{month + 2:02}-{day + 1:02}T{random.randrange(24):02}:{random.randrange(60):02}:00"
-        quantity = random.randint(1, 6)
+        quantity = random.randint(1, 2 * len(prices) - 2)
         lines.append(f"{1000 + number},{product},{quantity},{prices[product]},{discount},{status},{time}")
     return "\n".join(lines) + "\n"
 
@@ -29,6 +29,6 @@ def sample() -> dict[str, str]:
 
 def inputs(random: Random) -> dict[str, str]:
     """Few orders of few days and prices, so that the first day itself and equal revenues occur."""
-    text = _orders(random, random.choice([0, 1, 3, 6, 20]), 8, ROUND)
+    text = _orders(random, random.choice([0, 1, 3, 3, 3, 20]), 8, ROUND)
     since = f"2024-02-{random.randint(1, 6):02}"
     return {"orders": text, "since": since}
