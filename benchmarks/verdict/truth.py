@@ -10,6 +10,7 @@ import csv
 import io
 import json
 import math
+import re
 import subprocess
 import sys
 import tempfile
@@ -22,6 +23,7 @@ from benchmarks.verdict.corpus import DRAWS, Job
 DRIVER = Path(__file__).with_name("truth_driver.py")
 TOLERANCE = 1e-6
 _TIMEOUT_S = 300.0
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?(e[+-]?[0-9]+)?")  # 0049 is a telephone's, and no number
 _Outputs = dict[str, str] | str
 """The text of each output, or the error that a program ended with."""
 
@@ -114,10 +116,7 @@ def _parse_cells(row: list[str]) -> list[Any]:
 
 
 def _number(cell: str) -> Any:
-    try:
-        return float(cell) if cell.strip() == cell and "_" not in cell else cell
-    except ValueError:
-        return cell
+    return float(cell) if _NUMBER.fullmatch(cell) else cell
 
 
 def _same_value(left: Any, right: Any) -> bool:
