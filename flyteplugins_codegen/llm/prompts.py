@@ -183,12 +183,16 @@ def repair_messages(
     return _messages(brief, *parts)
 
 
-def stronger_messages(brief: JobBrief, candidate: Candidate, survivors: Sequence[str]) -> tuple[Message, ...]:
-    """Ask for tests that fail for the mutants that survived."""
+def stronger_messages(
+    brief: JobBrief, candidate: Candidate, survivors: Sequence[str], lacking: str = ""
+) -> tuple[Message, ...]:
+    """Ask for tests that fail for the mutants that survived; `lacking` says which outputs they must assert, if any."""
     parts = [TESTS_CONTRACT, _file("solution.py", candidate.solution.code)]
     parts.append(_file("test_solution.py", candidate.tests or ""))
     listed = "\n".join(f"- {survivor}" for survivor in survivors)
     parts.append(f"# Wrong versions that pass\n{listed}\n\n{STRONGER_CONTRACT}")
+    if lacking:
+        parts.append(f"Above all: {lacking}. Assert values of every output, worked out by hand.")
     return _messages(brief, *parts)
 
 

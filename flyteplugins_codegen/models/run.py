@@ -206,12 +206,13 @@ class TestReport(Value):
         return bool(self.runs or self.suites) and not self.causes
 
 
-class TestStrength(Value):
+class TestStrength(Extended):
     """How many mutants of a solution its tests detect: how well they tell it from slightly wrong versions.
 
     `share` is `killed / total`, 0 for tests that assert nothing, None if nothing could be measured. Of `made` mutants,
     `total` were tried. A mutant that runs out of time counts as killed. `survivors` describes each mutant that no test
-    detected, as `line 12, total: ...`.
+    detected, as `line 12, total: ...`. `reason` says why the share is 0 whatever the mutants say: no test asserts a
+    value of some output.
     """
 
     __test__ = False
@@ -222,6 +223,9 @@ class TestStrength(Value):
     made: int = 0
     survivors: tuple[str, ...] = ()
     wall_s: float = 0.0
+    reason: str = ""
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"reason"})
 
 
 # --- how candidates compare -------------------------------------------------------------------------------------------

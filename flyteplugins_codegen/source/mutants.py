@@ -1,72 +1,25 @@
 """Mutants of a solution: copies with one small mistake each, in the code that its tests exercise.
 
-The same code and tests always give the same mutants. Nothing is run here: what the tests exercise is estimated by a
-rough call graph of the names that they mention.
+What a mistake may be is in `mutations`. The same code and tests always give the same mutants. Nothing is run here: what
+the tests exercise is estimated by a rough call graph of the names that they mention.
 """
 
 from __future__ import annotations
 
 import ast
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final, Literal, NamedTuple, TypeAlias
+from itertools import islice
+from typing import Final, NamedTuple, get_args
 
-from flyteplugins_codegen.source.python import FunctionNode, last_name, parse_module
-
-MutationKind = Literal["arithmetic", "comparison", "boundary", "constant", "deleted statement"]
-SourceSpan: TypeAlias = tuple[int, int, int, int]  # first line, column in bytes, last line, column in bytes
+from flyteplugins_codegen.source.mutations.change import Change, MutationKind
+from flyteplugins_codegen.source.mutations.operators import find_changes
+from flyteplugins_codegen.source.python import FunctionNode, is_python, parse_module
 
 MOST_MUTANTS: Final = 16
-_ARITHMETIC: Final[dict[type[ast.AST], tuple[str, str]]] = {
-    ast.Add: ("+", "-"),
-    ast.Sub: ("-", "+"),
-    ast.Mult: ("*", "/"),
-    ast.Div: ("/", "*"),
-    ast.FloorDiv: ("//", "*"),
-    ast.Mod: ("%", "*"),
-    ast.Pow: ("**", "*"),
-    ast.BitAnd: ("&", "|"),
-    ast.BitOr: ("|", "&"),
-}
-_COMPARISONS: Final[dict[type[ast.AST], tuple[str, str]]] = {
-    ast.Eq: ("==", "!="),
-    ast.NotEq: ("!=", "=="),
-    ast.Lt: ("<", ">="),
-    ast.LtE: ("<=", ">"),
-    ast.Gt: (">", "<="),
-    ast.GtE: (">=", "<"),
-    ast.In: ("in", "not in"),
-    ast.NotIn: ("not in", "in"),
-    ast.Is: ("is", "is not"),
-    ast.IsNot: ("is not", "is"),
-    ast.And: ("and", "or"),
-    ast.Or: ("or", "and"),
-}
-_BOUNDARIES: Final[dict[type[ast.AST], tuple[str, str]]] = {
-    ast.Lt: ("<", "<="),
-    ast.LtE: ("<=", "<"),
-    ast.Gt: (">", ">="),
-    ast.GtE: (">=", ">"),
-}
-# Operands with which the changed operator gives the same result: x + 0 is x - 0, x * 1 is x / 1.
-_NEUTRAL: Final[dict[type[ast.AST], int]] = {
-    ast.Add: 0,
-    ast.Sub: 0,
-    ast.Mult: 1,
-    ast.Div: 1,
-    ast.FloorDiv: 1,
-    ast.Pow: 1,
-}
-# Calls that only talk to people: messages, help texts, logs.
-_COSMETIC_CALLS: Final = frozenset(
-    {"print", "add_argument", "ArgumentParser", "warn", "debug", "info", "warning", "error", "exception", "exit"}
-)
-_EXCERPT_CHARS: Final = 60
-_LONGEST_LINE_BYTES: Final = 1 << 20
-_WITHOUT_EFFECT: Final = frozenset({"close", "flush", "mkdir", "makedirs", "basicConfig", "set_defaults"})
+_KINDS: Final[tuple[MutationKind, ...]] = get_args(MutationKind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +41,7 @@ class Mutant:
 def make_mutants(code: str, tests: Iterable[str] = (), *, most: int = MOST_MUTANTS) -> tuple[Mutant, ...]:
     """At most `most` mutants of the code that the tests exercise, in the order of their lines. Raises SyntaxError.
 
-    If there are more, the choice is spread over functions and kinds, and within those by a hash, so that the same code
+    If there are more, the choice is spread over kinds and functions, and within those by a hash, so that the same code
     gets the same mutants. Mutants that may never end are chosen last.
     """
     source = code.encode()
@@ -98,9 +51,9 @@ def make_mutants(code: str, tests: Iterable[str] = (), *, most: int = MOST_MUTAN
         for region in reachable_regions(module, tests)
         for change in _changes_in(source, region.node)
     ]
-    chosen = _spread(list(dict.fromkeys(changes)), most)
-    mutants = [_mutant(source, function, change) for function, change in chosen]
-    return tuple(sorted(mutants, key=lambda mutant: (mutant.line, mutant.description)))
+    made = (_mutant(source, function, change) for function, change in _spread(list(dict.fromkeys(changes))))
+    valid = (mutant for mutant in made if is_python(mutant.code))
+    return tuple(sorted(islice(valid, most), key=lambda mutant: (mutant.line, mutant.description)))
 
 
 def _changes_in(source: bytes, node: ast.AST) -> list[Change]:
@@ -111,17 +64,21 @@ def _changes_in(source: bytes, node: ast.AST) -> list[Change]:
         return []
 
 
-def _spread(changes: Sequence[tuple[str, Change]], most: int) -> list[tuple[str, Change]]:
-    """The first `most` changes, taking one of each kind in each function in turn."""
-    groups: dict[tuple[bool, str, MutationKind], list[tuple[str, Change]]] = defaultdict(list)
+def _spread(changes: Sequence[tuple[str, Change]]) -> list[tuple[str, Change]]:
+    """All changes, one of each kind in turn, and within a kind one of each function in turn."""
+    groups: dict[tuple[bool, MutationKind], dict[str, list[tuple[str, Change]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for function, change in changes:
-        groups[change.loops, function, change.kind].append((function, change))
-    for group in groups.values():
-        group.sort(key=lambda entry: _digest(entry[1].span, entry[1].text))
-    order = sorted(groups, key=lambda key: (key[0], _digest(key[1], key[2])))
-    ending = _in_turn([groups[key] for key in order if not key[0]])
-    looping = _in_turn([groups[key] for key in order if key[0]])
-    return [*ending, *looping][:most]
+        groups[change.loops, change.kind][function].append((function, change))
+    spread: dict[tuple[bool, MutationKind], list[tuple[str, Change]]] = {}
+    for key, functions in groups.items():
+        for group in functions.values():
+            group.sort(key=lambda entry: _digest(entry[1].span, entry[1].text))
+        names = sorted(functions, key=_digest)
+        spread[key] = list(_in_turn([functions[name] for name in names]))
+    ending, looping = ([spread[loops, kind] for kind in _KINDS if (loops, kind) in spread] for loops in (False, True))
+    return [*_in_turn(ending), *_in_turn(looping)]
 
 
 def _in_turn(groups: Sequence[list[tuple[str, Change]]]) -> Iterator[tuple[str, Change]]:
@@ -145,179 +102,6 @@ def _mutant(source: bytes, function: str, change: Change) -> Mutant:
         description=change.description,
         code=(before + change.text.encode() + after).decode(),
     )
-
-
-# --- the changes of a piece of code -----------------------------------------------------------------------------------
-
-
-class Change(NamedTuple):
-    """A replacement for a span of the code. `loops` says that the changed program may never end."""
-
-    kind: MutationKind
-    span: SourceSpan
-    text: str
-    description: str
-    loops: bool = False
-
-
-class _Context(NamedTuple):
-    """Where a node is: in a condition that only guards a `raise`, in a `while` loop."""
-
-    guards: bool = False
-    loops: bool = False
-
-
-def find_changes(source: bytes, node: ast.AST) -> Iterator[Change]:
-    """All changes at and below a node, in the order of the text. `source` is UTF-8."""
-    yield from _changes_below(SourceText(source), node, _Context())
-
-
-class SourceText:
-    """The lines of a source, to read spans from."""
-
-    def __init__(self, source: bytes) -> None:
-        self._lines = source.splitlines(keepends=True)
-
-    def at(self, span: SourceSpan) -> str:
-        """The text of a span."""
-        first, start, last, end = span
-        lines = self._lines[first - 1 : last]
-        lines[-1] = lines[-1][:end]
-        lines[0] = lines[0][start:]
-        return b"".join(lines).decode()
-
-
-def _changes_below(text: SourceText, node: ast.AST, context: _Context) -> Iterator[Change]:
-    if _is_cosmetic(node):
-        return
-    if isinstance(node, ast.stmt):
-        yield from _without_statement(text, node, context)
-    yield from _changes_of(text, node, context)
-    if isinstance(node, ast.While):
-        context = context._replace(loops=True)
-    for name, child in _children(node):
-        guards = isinstance(node, ast.If) and name == "test" and all(isinstance(s, ast.Raise) for s in node.body)
-        yield from _changes_below(text, child, context._replace(guards=context.guards or guards))
-
-
-def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """The child nodes that may be changed, with their field names: no annotations, decorators or patterns."""
-    for name, value in ast.iter_fields(node):
-        if name in {"annotation", "returns", "decorator_list", "type_params", "pattern", "bases", "msg"}:
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                yield name, child
-
-
-def _is_cosmetic(node: ast.AST) -> bool:
-    """Whether nothing below is changed: messages, help, logs, and f-strings, whose parts older Pythons do not place."""
-    if isinstance(node, ast.Call):
-        return last_name(node) in _COSMETIC_CALLS
-    return isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.Assert)
-
-
-def _changes_of(text: SourceText, node: ast.AST, context: _Context) -> Iterator[Change]:
-    match node:
-        case ast.BinOp():
-            yield from _operator_changes(text, node, context)
-        case ast.AugAssign() if type(node.op) in _ARITHMETIC:
-            yield from _swapped(text, "arithmetic", _ARITHMETIC[type(node.op)], (node.target, node.value), context)
-        case ast.Compare():
-            yield from _comparison_changes(text, node, context)
-        case ast.BoolOp():
-            for left, right in zip(node.values, node.values[1:], strict=False):
-                yield from _swapped(text, "comparison", _COMPARISONS[type(node.op)], (left, right), context)
-        case ast.UnaryOp():
-            yield from _without_sign(text, node, context)
-        case ast.Constant():
-            yield from _constant_changes(node, context)
-
-
-def _operator_changes(text: SourceText, node: ast.BinOp, context: _Context) -> Iterator[Change]:
-    operands = (node.left, node.right)
-    if any(isinstance(o, ast.JoinedStr) or isinstance(getattr(o, "value", None), str | bytes) for o in operands):
-        return  # strings: another operator would fail in any run
-    neutral = _NEUTRAL.get(type(node.op))
-    if neutral is not None and any(isinstance(o, ast.Constant) and o.value == neutral for o in operands):
-        return
-    if type(node.op) in _ARITHMETIC:
-        yield from _swapped(text, "arithmetic", _ARITHMETIC[type(node.op)], operands, context)
-
-
-def _comparison_changes(text: SourceText, node: ast.Compare, context: _Context) -> Iterator[Change]:
-    operands = [node.left, *node.comparators]
-    for operator, left, right in zip(node.ops, operands, operands[1:], strict=False):
-        yield from _swapped(text, "comparison", _COMPARISONS[type(operator)], (left, right), context)
-        if type(operator) in _BOUNDARIES and not context.guards:
-            yield from _swapped(text, "boundary", _BOUNDARIES[type(operator)], (left, right), context)
-
-
-def _swapped(
-    text: SourceText, kind: MutationKind, signs: tuple[str, str], operands: tuple[ast.expr, ast.expr], context: _Context
-) -> Iterator[Change]:
-    """Another operator between two operands, where comments and parentheses may be too."""
-    left, right = operands
-    span = (left.end_lineno or 0, left.end_col_offset or 0, right.lineno, right.col_offset)
-    between = text.at(span)
-    bare = re.sub(r"#[^\n]*", lambda comment: " " * len(comment[0]), between)
-    match = re.search(re.escape(signs[0]).replace(r"\ ", r"[\s\\]+"), bare)
-    if match:
-        replacement = between[: match.start()] + signs[1] + between[match.end() :]
-        description = f"`{signs[1]}` for `{signs[0]}` between `{_excerpt(left)}` and `{_excerpt(right)}`"
-        yield Change(kind, span, replacement, description, context.loops)
-
-
-def _without_sign(text: SourceText, node: ast.UnaryOp, context: _Context) -> Iterator[Change]:
-    operand, sign = node.operand, "not" if isinstance(node.op, ast.Not) else "-"
-    if isinstance(node.op, ast.Not | ast.USub) and not isinstance(operand, ast.Constant):
-        span = (node.lineno, node.col_offset, operand.lineno, operand.col_offset)
-        rest = text.at(span)[len(sign) :].lstrip()
-        kind: MutationKind = "comparison" if sign == "not" else "arithmetic"
-        yield Change(kind, span, rest, f"`{_excerpt(node)}` without its `{sign}`", context.loops)
-
-
-def _constant_changes(node: ast.Constant, context: _Context) -> Iterator[Change]:
-    if isinstance(node.value, bool):
-        changed = str(not node.value)
-    elif isinstance(node.value, int | float):
-        changed = repr(node.value + 1)
-        if changed == repr(node.value) or changed in {"inf", "nan"}:
-            return
-    else:
-        return
-    yield Change("constant", _span(node), changed, f"`{changed}` for `{_excerpt(node)}`", context.loops)
-
-
-def _without_statement(text: SourceText, node: ast.stmt, context: _Context) -> Iterator[Change]:
-    if _is_dispensable(node):
-        lines = (node.end_lineno or node.lineno) - node.lineno
-        last, end = node.end_lineno or node.lineno, node.end_col_offset or 0
-        if not (lines and ";" in text.at((last, end, last, _LONGEST_LINE_BYTES))):
-            yield Change(
-                "deleted statement", _span(node), "pass" + "\n" * lines, f"without `{_excerpt(node)}`", context.loops
-            )
-
-
-def _is_dispensable(node: ast.stmt) -> bool:
-    """Whether the code still runs without the statement; assignments to names are needed by what follows."""
-    match node:
-        case ast.AugAssign() | ast.Continue() | ast.Break() | ast.Delete():
-            return True
-        case ast.Assign():
-            return all(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets)
-        case ast.Expr(value=ast.Call(func=function) as call):
-            return last_name(function) not in _WITHOUT_EFFECT and not _is_cosmetic(call)
-    return False
-
-
-def _span(node: ast.expr | ast.stmt) -> SourceSpan:
-    return node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
-
-
-def _excerpt(node: ast.AST) -> str:
-    text = " ".join(ast.unparse(node).split())
-    return text if len(text) <= _EXCERPT_CHARS else f"{text[: _EXCERPT_CHARS - 3]}..."
 
 
 # --- the code that tests exercise -------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from flyteplugins_codegen.stages.diagnosis import (
     suspect,
     unsettled_tests,
 )
+from flyteplugins_codegen.stages.evidence import evidence_of
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
 
 REPAIRS_OF_ONE_CANDIDATE: Final = 2
@@ -256,7 +257,14 @@ def _strengthen(run: Run, base: Attempt) -> StrengthenTests | None:
     if has_asked or not has_room or settings.backend == "agent":
         return None
     reason = f"{len(strength.survivors)} of {strength.total} wrong versions of the solution pass its tests"
+    reason = f"{strength.reason}; {reason}" if strength.reason else reason
     return StrengthenTests(survivors=strength.survivors, reason=reason)
+
+
+def _end_without_evidence(run: Run, base: Attempt) -> Finish | None:
+    """Nothing but tests that assert no value of some output speaks for the attempt."""
+    lacking = evidence_of(run, base).lacking
+    return Finish(success=False, reason=f"attempt {base.number} passed, but {lacking}") if lacking else None
 
 
 def _succeed(_: Run, base: Attempt) -> Finish:
@@ -339,7 +347,14 @@ def _redraft(run: Run, base: Attempt) -> Redraft:
     return Redraft(count=count if requested or count == FRESH_CANDIDATES else 1, reason=reason)
 
 
-_AFTER_SUCCESS: Final[tuple[Decide, ...]] = (_end_unjudged, _abstain, _measure_first, _strengthen, _succeed)
+_AFTER_SUCCESS: Final[tuple[Decide, ...]] = (
+    _end_unjudged,
+    _abstain,
+    _measure_first,
+    _strengthen,
+    _end_without_evidence,
+    _succeed,
+)
 _AFTER_FAILURE: Final[tuple[Decide, ...]] = (
     _drop_outvoted,
     _drop_contradicting,

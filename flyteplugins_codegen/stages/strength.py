@@ -28,6 +28,7 @@ from flyteplugins_codegen.source.mutants import Mutant, make_mutants
 from flyteplugins_codegen.source.python import imported_names
 from flyteplugins_codegen.source.test_edits import merge_tests
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
+from flyteplugins_codegen.source.vacuity import unasserted_outputs
 from flyteplugins_codegen.stages.attempts import StageResult, with_calls, with_changed, with_next
 from flyteplugins_codegen.stages.lineage import base_attempt, pending_attempt
 from flyteplugins_codegen.stages.loop import StrengthenTests, next_action
@@ -46,6 +47,7 @@ _STRENGTHS: Final = StageCache(
 )
 _UNMEASURED: Final = TestStrength()
 _ALL: Final = slice(None)
+_NO_ASSERTION: Final = "no test asserts anything"
 
 
 def measure_strength(run: Run, sandboxes: RunSandboxes | None = None) -> Run:
@@ -92,7 +94,8 @@ def with_parts(run: Run, measured: Sequence[TestStrength]) -> Run:
         survivors=tuple(survivor for part in measured for survivor in part.survivors),
         wall_s=max((part.wall_s for part in measured), default=0.0),
     )
-    return with_changed(run, base_attempt(run).number, strength=strength)
+    reason = next((part.reason for part in measured if part.reason), "")
+    return with_changed(run, base_attempt(run).number, strength=_vacuous(strength, reason) if reason else strength)
 
 
 async def judge_and_measure(run: Run, samples: Mapping[str, Path], sandboxes: RunSandboxes) -> Run:
@@ -126,9 +129,11 @@ def without_partial_strength(run: Run) -> Run:
 
 def describe_strength(strength: TestStrength) -> str:
     """The strength in a few words."""
+    if strength.reason:
+        return strength.reason
     if strength.share is None:
         return "nothing to measure by"
-    return f"{strength.killed} of {strength.total} mutants killed" if strength.total else "no test asserts anything"
+    return f"{strength.killed} of {strength.total} mutants killed" if strength.total else _NO_ASSERTION
 
 
 def strength_of(
@@ -136,19 +141,32 @@ def strength_of(
 ) -> TestStrength:
     """The strength of an attempt's generated tests together with the user's, cached by content.
 
-    `chosen` selects the mutants that are tried.
+    `chosen` selects the mutants that are tried. Tests that assert no value of some output have the share 0, whatever
+    mutants they detect; the survivors are told all the same, to be shown to the author of stronger tests.
     """
     tests = attempt.candidate.tests
     if tests is None or run.settings.skip_tests or run.settings.sandbox == "none":
         return _UNMEASURED
+    suites = _suites(run, attempt)
     try:
         if not asserts_something(tests):
-            return TestStrength(share=0.0)
+            return TestStrength(share=0.0, reason=_NO_ASSERTION)
+        unasserted = unasserted_outputs(suites, tuple(run.request.outputs))
     except SyntaxError:
         return _UNMEASURED
-    suites = _suites(run, attempt)
     mutants = _mutants(attempt, suites)[chosen]
-    return _cached_strength(run, attempt, suites, mutants, sandboxes) if mutants else _UNMEASURED
+    strength = _cached_strength(run, attempt, suites, mutants, sandboxes) if mutants else _UNMEASURED
+    return _vacuous(strength, describe_unasserted(unasserted)) if unasserted else strength
+
+
+def describe_unasserted(outputs: Sequence[str]) -> str:
+    """What tests lack that assert no value of these outputs."""
+    kind = "output" if len(outputs) == 1 else "outputs"
+    return f"no test asserts a value of the {kind} {', '.join(outputs)}"
+
+
+def _vacuous(strength: TestStrength, reason: str) -> TestStrength:
+    return strength.model_copy(update={"share": 0.0, "reason": reason})
 
 
 def _suites(run: Run, attempt: Attempt) -> list[str]:
@@ -233,9 +251,10 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Budge
         raise CodegenError(f"no stronger tests come next, but {type(action).__name__}")
     with stage("strengthen tests") as note:
         brief = brief_of(run.settings, run.request, run.context)
+        lacking = base.strength.reason if base.strength else ""
         question = Question(
             purpose="stronger_tests",
-            messages=without_keys(stronger_messages(brief, base.candidate, action.survivors), run.request),
+            messages=without_keys(stronger_messages(brief, base.candidate, action.survivors, lacking), run.request),
             reply_type=StrongerTestsReply,
             check=lambda reply: _merged_tests(base, reply),
             keeps_unusable=True,

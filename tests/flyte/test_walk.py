@@ -102,7 +102,7 @@ def test_a_request_is_the_same_in_whatever_order_a_pod_gets_its_parts(walk: Walk
 
 
 def test_tests_that_take_long_are_measured_in_parts_by_the_pods_of_a_map_task(walk: Walk, tmp_path: Path) -> None:
-    slow = job.TESTS["test_code"].replace("    table =", "    __import__('time').sleep(1.5)\n    table =")
+    slow = job.TESTS["test_code"].replace("    table =", "    __import__('time').sleep(1.9)\n    table =")
     with ModelServer({"SolutionReply": [job.solution()], "TestsReply": [{"test_code": slow}]}) as server:
         result = generated(walk, server, tmp_path)
     assert result.success, result.error

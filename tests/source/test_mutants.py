@@ -63,7 +63,7 @@ def test_every_mutant_of_real_code_parses_differs_and_keeps_its_lines(path, chan
         ("a = b and c", {"a = b or c"}),
         ("a = not b", {"a = b"}),
         ("a = -b", {"a = b"}),
-        ("a = 'ä' < 'ö' + b", {"a = 'ä' >= 'ö' + b", "a = 'ä' <= 'ö' + b"}),
+        ("a = 'ä' < 'ö' + b", {"a = 'ä' >= 'ö' + b", "a = 'ä' <= 'ö' + b", "a = 'ä_' < 'ö' + b"}),
         ("a = [7, 2.5, 'x', None]", {"a = [8, 2.5, 'x', None]", "a = [7, 3.5, 'x', None]"}),
         ("a = True", {"a = False"}),
         ("a = b + 0", {"a = b + 1"}),
@@ -98,9 +98,131 @@ def test_changes_without_effect_and_messages_have_no_mutants(line):
     assert changed_lines(in_function(line)) == set()
 
 
-def test_a_guard_is_negated_but_its_boundary_is_not_moved():
-    code = "def f(a):\n    if a < b:\n        raise ValueError(a)\n    return a\n"
-    assert changed_lines(code) == {"if a >= b:"}
+def test_a_condition_that_only_guards_an_error_is_left_alone():
+    code = "def f(a):\n    if a < b:\n        raise ValueError(a)\n    return a + b\n"
+    assert changed_lines(code) == {"return a - b"}
+
+
+TABLES = [
+    ("a = c['x'].sum() + c['y'].sum()", "column", {
+        "a = c['y'].sum() + c['y'].sum()", "a = c['x'].sum() + c['x'].sum()",
+    }),
+    ("a = int(c['x']) + int(c['y']) + len(c['z'])", "column", {
+        "a = int(c['y']) + int(c['y']) + len(c['z'])", "a = int(c['x']) + int(c['x']) + len(c['z'])",
+    }),
+    ("a = b['x'] + c['y']", "column", set()),  # of different tables
+    ("a = b.mean()", "aggregate", {"a = b.max()"}),
+    ("a = statistics.mean(b)", "aggregate", {"a = statistics.median(b)"}),
+    ("a = mean(b)", "aggregate", {"a = max(b)"}),
+    ("a = sum(b, [])", "aggregate", set()),
+    ("a = b.median()", "aggregate", {"a = b.mean()"}),
+    ("a = max(b)", "aggregate", {"a = min(b)"}),
+    ("a = b.agg({'sum': 'max', 'y': 'sum'})", "aggregate", {
+        "a = b.agg({'sum': 'min', 'y': 'sum'})", "a = b.agg({'sum': 'max', 'y': 'max'})",
+    }),
+    ("a = b.agg(x=('first', 'first'))", "aggregate", {"a = b.agg(x=('first', 'last'))"}),
+    ("a = 'SELECT sum(x)'", "aggregate", set()),
+    ("a = b.text.count('x')", "aggregate", set()),
+    ("a = b.sort_values('x', ascending=False)", "order", {"a = b.sort_values('x', ascending=True)"}),
+    ("a = b.sort_values('x')", "order", {"a = b.sort_values('x', ascending=False)"}),
+    ("a = sorted(b, reverse=True)", "order", {"a = sorted(b, reverse=False)"}),
+    ("a = sorted(b, key=lambda item: (-item[1], item[0]), reverse=c)", "order", {
+        "a = sorted(b, key=lambda item: (item[0], -item[1]), reverse=c)",
+        "a = sorted(b, key=lambda item: (-item[1],), reverse=c)",
+        "a = sorted(b, key=lambda item: (item[1], item[0]), reverse=c)",
+    }),
+    ("a = b.merge(c, on='x', how='left')", "join", {"a = b.merge(c, on='x', how='inner')"}),
+    ("a = b.merge(c, on='x')", "join", {"a = b.merge(c, on='x', how=\"left\")"}),
+    ("a = b.groupby(['x', 'y']).size", "group key", {"a = b.groupby(['x']).size"}),
+    ("a = b.dropna(subset=['x']).size", "null handling", {"a = b.size"}),
+    ("a = b['x'].fillna(0)", "null handling", {"a = b['x']"}),
+    ("a = b[b['x'].notna()]", "null handling", {"a = b[b['x'].isna()]", "a = b"}),
+    ("a = b['x'].mean(skipna=True)", "null handling", {"a = b['x'].mean(skipna=False)"}),
+    ("a = [x for x in b if x is not None]", "null handling", {"a = [x for x in b if True]"}),
+    ("a = [x for x in b if x > c]", "filter", {"a = [x for x in b if True]"}),
+    ("a = b[b['x'] > c]", "filter", {"a = b"}),
+    ("a = b.loc[b['x'] > c, 'y']", "filter", {"a = b.loc[:, 'y']"}),
+    ("a = b['x'] == 'paid'", "filter", {"a = b['x'] == 'paid_'"}),
+    ("a = b['x'] > 7", "filter", {"a = b['x'] > 8"}),
+    ("a = b['x'].between(1, 2)", "boundary", {"a = b['x'].between(1, 2, inclusive=\"neither\")"}),
+    ("a = b.head(3)", "row", {"a = b.head(4)"}),
+    ("a = b[1:]", "row", {"a = b[2:]"}),
+    ("a = b / len(c)", "row", {"a = b / (len(c) - 1)"}),
+    ("a = len(c) - 2", "row", set()),  # the constant has a mutant
+    ("a = b.drop_duplicates(['x']).size", "duplicates", {"a = b.size"}),
+    ("a = b.drop_duplicates(keep='last')", "duplicates", {"a = b", "a = b.drop_duplicates(keep='first')"}),
+    ("a = len({x for x in b})", "duplicates", {"a = len([x for x in b])"}),
+    ("a = len(set(b))", "duplicates", {"a = len(list(b))"}),
+    ("a = round(b, 2)", "rounding", {"a = round(b, 1)"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "kind", "expected"), TABLES)
+def test_each_kind_of_step_with_tables_has_its_mutants(line, kind, expected):
+    mutants = [mutant for mutant in mutants_of(in_function(line)) if mutant.kind == kind]
+    assert {mutant.code.splitlines()[1].strip() for mutant in mutants} == expected
+    assert all("\n" not in mutant.summary for mutant in mutants)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "path.parent.mkdir(parents=True, exist_ok=True)",
+        "(OUTPUTS / name).write_text(c)",
+        "Path(b).write_text('0')",
+        "json.dump(c, b, indent=2, sort_keys=True)",
+        "csv.writer(b, lineterminator='x').writerow(['n', 3])",
+        "c.to_csv(b, index=False)",
+        "b = parser.parse_args(argv[1:] if argv is not None else None)",
+        "argv = argv[1:] if c else None",
+        "a = OUTPUTS / b",
+    ],
+)
+def test_the_reading_of_arguments_and_the_writing_of_outputs_have_no_mutants(line):
+    assert changed_lines(in_function(line)) == set()
+
+
+def test_what_is_computed_inside_a_writing_call_is_changed():
+    assert changed_lines(in_function("file.write(str(round(b * c, 2)))")) == {
+        "file.write(str(round(b / c, 2)))",
+        "file.write(str(round(b * c, 1)))",
+    }
+
+
+def test_a_helper_that_only_writes_or_formats_has_no_mutants():
+    code = (
+        "def f(a):\n    write(a)\n    return show(a + a)\n\n"
+        "def write(a):\n    text = 'yes' if a > 3 else 'no'\n    open(a, 'w').write(text)\n\n"
+        "def format_value(a):\n    return a > 3\n"
+    )
+    assert {mutant.line for mutant in mutants_of(code, "solution.f, format_value")} == {3}
+
+
+@pytest.mark.parametrize(("use", "kinds"), [("raise ValueError(f'line {n}')", 0), ("a.append(n)", 1)])
+def test_the_start_of_a_count_is_changed_unless_it_stands_in_messages_only(use, kinds):
+    code = f"def f(a, b):\n    for n, row in enumerate(b, start=2):\n        {use}\n    return a\n"
+    assert [mutant.kind for mutant in mutants_of(code)].count("constant") == kinds
+
+
+def test_a_step_over_several_lines_is_dropped_without_moving_lines():
+    code = (
+        "def f(a):\n    a = (\n        a.rows\n        .dropna(\n            how=1,\n        )\n    )\n    return a\n"
+    )
+    (mutant,) = [mutant for mutant in mutants_of(code) if mutant.kind == "null handling"]
+    assert len(mutant.code.splitlines()) == len(code.splitlines())
+    assert "dropna" not in mutant.code
+    assert mutant.code.splitlines()[7] == "    return a"
+
+
+def test_a_limited_choice_has_every_kind_before_a_second_one_of_any():
+    code = (
+        "def f(a, b):\n    a = a.dropna().merge(b, on='x', how='left')\n    a = a[a['x'] > 3]\n"
+        + "    a = a + b\n" * 20
+        + "    return a.sort_values('x').head(2)\n"
+    )
+    kinds = [mutant.kind for mutant in make_mutants(code, ["f"], most=8)]
+    assert len(set(kinds)) == 8
+    assert len(make_mutants(code, ["f"])) == MOST_MUTANTS
 
 
 def test_deleting_a_long_statement_keeps_the_number_of_lines():

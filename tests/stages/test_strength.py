@@ -9,8 +9,9 @@ import row_count_job as job
 from model_server import HttpError, ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent
+from flyteplugins_codegen.llm.prompts import STRONGER_CONTRACT, JobBrief, stronger_messages
 from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Request
-from flyteplugins_codegen.models.run import Attempt, Run, ScriptRun, TestReport, TestStrength
+from flyteplugins_codegen.models.run import Attempt, Run, ScriptRun, SuiteReport, TestOutcome, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Budget, ModelCall
 from flyteplugins_codegen.stages.loop import Finish, MeasureStrength, StrengthenTests, next_action
@@ -30,7 +31,8 @@ def test_rows(tmp_path):
     rows = Path("/var/outputs/row_count").read_text()
 """
 
-
+# It asserts a value, and no mutant fails it.
+THIN = {"test_code": CALLS_ONLY + "    assert int(rows) < 5\n"}
 WRONG_TEST = """
 
 def test_wrong(tmp_path):
@@ -115,7 +117,7 @@ def test_a_mistake_that_only_the_stronger_tests_find_is_repaired(table):
 def test_a_solution_that_passed_is_not_given_up_for_added_tests_that_are_wrong(table, added, budget, kept):
     script = {
         "SolutionReply": [job.solution()],
-        "TestsReply": [WEAK],
+        "TestsReply": [THIN],
         "StrongerTestsReply": [{"test_code": added}],
         "RepairReply": [job.repair(1, 0)],
     }
@@ -130,15 +132,77 @@ def test_a_solution_that_passed_is_not_given_up_for_added_tests_that_are_wrong(t
 
 @pytest.mark.parametrize(
     ("reply", "calls"),
-    [(WEAK, 2), ({"test_code": "def test_a():\n    f()\n"}, 2), ({"test_code": "def test(:"}, 2), (HttpError(400), 1)],
+    [(THIN, 2), ({"test_code": "def test_a():\n    f()\n"}, 2), ({"test_code": "def test(:"}, 2), (HttpError(400), 1)],
 )
 def test_without_a_usable_reply_the_run_ends_with_the_strength_that_it_has(table, reply, calls):
-    script = {"SolutionReply": [job.solution()], "TestsReply": [WEAK], "StrongerTestsReply": [reply] * calls}
+    script = {"SolutionReply": [job.solution()], "TestsReply": [THIN], "StrongerTestsReply": [reply] * calls}
     asked = ["SolutionReply", "TestsReply", *["StrongerTestsReply"] * calls]
     result = generate(table, script, f"unusable {reply}", calls=asked)
     assert result.success
     assert result.test_strength == 0
-    assert len(result.surviving_mutants) == 3
+    assert len(result.surviving_mutants) == 2
+
+
+READABLE = {
+    "test_code": CALLS_ONLY
+    + "    assert rows.strip()\n    assert int(rows) >= 0\n\n\n"
+    + "def test_a_missing_file_is_an_error():\n    with pytest.raises(OSError):\n        main(['--table', 'none'])\n"
+}
+READABLE["test_code"] = "import pytest\n" + READABLE["test_code"]
+
+
+def test_tests_that_assert_no_value_of_an_output_have_no_strength_and_are_strengthened(table):
+    script = {"SolutionReply": [job.solution()], "TestsReply": [READABLE], "StrongerTestsReply": [job.TESTS]}
+    result = generate(table, script, "readable", calls=script)
+    weak, strong = result.attempt_history
+    assert (weak.strength.share, weak.strength.reason) == (0.0, "no test asserts a value of the output row_count")
+    assert weak.strength.survivors
+    assert strong.reason.startswith("no test asserts a value of the output row_count; ")
+    (prompt,) = [m["content"] for m in result.conversation_history if "Wrong versions that pass" in m["content"]]
+    assert prompt.endswith(
+        "Above all: no test asserts a value of the output row_count. Assert values of every output, worked out by hand."
+    )
+    assert (result.test_strength, strong.strength.reason) == (1.0, "")
+
+
+@pytest.mark.parametrize(
+    ("replies", "settings"),
+    [
+        ([], {"budget": Budget(max_calls=2)}),
+        ([], {"max_iterations": 1}),
+        ([{"test_code": READABLE["test_code"].replace("def test_", "def test_again_")}], {}),
+    ],
+)
+def test_a_right_solution_is_no_success_by_tests_that_assert_no_value(table, replies, settings):
+    script = {"SolutionReply": [job.solution()], "TestsReply": [READABLE], "StrongerTestsReply": replies}
+    asked = ["SolutionReply", "TestsReply", *["StrongerTestsReply"] * len(replies)]
+    result = generate(table, script, f"vacuous {settings}", calls=asked, **settings)
+    assert not result.success
+    assert result.solution.code == job.code()
+    assert (
+        "passed, but nothing shows that its values are right: no test asserts a value of the output row_count; add an"
+        in (result.error)
+    )
+
+
+def test_parts_of_a_measurement_keep_why_the_strength_is_0():
+    parts = [TestStrength(share=0.0, killed=2, total=2, made=2, reason="why"), TestStrength(share=None)]
+    strength = with_parts(run_of(), parts).attempts[0].strength
+    assert (strength.share, strength.killed, strength.reason) == (0.0, 2, "why")
+
+
+def test_a_strength_without_a_reason_is_saved_and_read_as_before_there_were_reasons():
+    strength = TestStrength.model_validate({"share": 0.5, "killed": 1, "total": 2, "made": 2})
+    assert strength.reason == ""
+    assert "reason" not in strength.model_dump_json()
+    assert "why" in TestStrength(share=0.0, reason="why").model_dump_json()
+
+
+def test_a_request_for_stronger_tests_says_nothing_new_where_values_are_asserted():
+    candidate = run_of().attempts[0].candidate
+    brief = JobBrief(request=Request(prompt="p"))
+    assert stronger_messages(brief, candidate, ("a",)) == stronger_messages(brief, candidate, ("a",), "")
+    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith(STRONGER_CONTRACT)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +210,7 @@ def test_without_a_usable_reply_the_run_ends_with_the_strength_that_it_has(table
     [({"min_test_strength": 0.0}, 0.0), ({"budget": Budget(max_calls=2)}, 0.0), ({"max_iterations": 1}, 0.0)],
 )
 def test_no_call_is_made_if_it_is_not_wanted_or_cannot_be_afforded(table, settings, strength):
-    script = {"SolutionReply": [job.solution()], "TestsReply": [WEAK]}
+    script = {"SolutionReply": [job.solution()], "TestsReply": [THIN]}
     result = generate(table, script, f"not asked {settings}", calls=["SolutionReply", "TestsReply"], **settings)
     assert result.success
     assert result.test_strength == strength
@@ -181,7 +245,6 @@ def test_a_wrong_solution_is_no_success_by_tests_that_assert_nothing(table, chec
     [
         (None, {}, None),
         ("def test(:", {}, None),
-        ("def test_f():\n    f()\n", {}, 0.0),
         ("def test_f():\n    assert f() == 1\n", {"sandbox": "none"}, None),
         ("def test_f():\n    assert f() == 1\n", {"skip_tests": True}, None),
         ("def test_f():\n    assert f() == 1\n", {}, None),  # the code has no place for a mistake
@@ -192,15 +255,23 @@ def test_the_strength_without_any_mutant(tests, settings, share):
     assert strength_of(run, run.attempts[0]) == TestStrength(share=share)
 
 
+def test_tests_that_assert_nothing_have_the_strength_0_and_a_reason():
+    run = run_of(tests="def test_f():\n    f()\n")
+    assert strength_of(run, run.attempts[0]) == TestStrength(share=0.0, reason="no test asserts anything")
+
+
 # --- the decision -----------------------------------------------------------------------------------------------------
 
 STRENGTH = TestStrength(share=0.5, killed=1, total=2, made=2, survivors=("line 1, f: `-` for `+`",))
 
 
-def run_of(strength=None, tests="def test(): ...", **changes):
+ASKED = (ModelCall(purpose="stronger_tests", model="m"),)
+PASSED = TestReport(runs=(ScriptRun(case="samples", status="exited"),))
+
+
+def run_of(strength=None, tests="def test(): ...", report=PASSED, **changes):
     candidate = Candidate(plan=CodePlan(description="", approach=""), solution=CodeSolution(code="x"), tests=tests)
-    passed = TestReport(runs=(ScriptRun(case="samples", status="exited"),))
-    attempt = Attempt(number=1, action="first_draft", reason="r", candidate=candidate, report=passed, strength=strength)
+    attempt = Attempt(number=1, action="first_draft", reason="r", candidate=candidate, report=report, strength=strength)
     settings = Settings(model="openai/any", **changes.pop("settings", {}))
     return Run(settings=settings, request=Request(prompt="p"), attempts=(attempt,), **changes)
 
@@ -217,8 +288,34 @@ def run_of(strength=None, tests="def test(): ...", **changes):
         (run_of(STRENGTH, settings={"min_test_strength": 0.5}), Finish),
         (run_of(STRENGTH, settings={"max_iterations": 1}), Finish),
         (run_of(STRENGTH, settings={"backend": "agent"}), Finish),
-        (run_of(STRENGTH, calls=(ModelCall(purpose="stronger_tests", model="m"),)), Finish),
+        (run_of(STRENGTH, calls=ASKED), Finish),
     ],
 )
 def test_the_action_after_a_candidate_that_passed(run, action):
     assert isinstance(next_action(run), action)
+
+
+VACUOUS = STRENGTH.model_copy(update={"share": 0.0, "reason": "no test asserts a value of the output n"})
+ON_EXAMPLE = TestReport(runs=(ScriptRun(case="samples", status="exited"), ScriptRun(case="example 1", status="exited")))
+BY_USER = TestReport(
+    suites=(SuiteReport(origin="user", expected=("test_n",), tests=(TestOutcome(name="test_n", outcome="passed"),)),)
+)
+
+
+@pytest.mark.parametrize(
+    ("run", "succeeds"),
+    [
+        (run_of(VACUOUS, calls=ASKED), False),
+        (run_of(VACUOUS, stopped="the budget is spent"), False),
+        (run_of(VACUOUS, settings={"backend": "agent"}), False),
+        (run_of(VACUOUS, report=ON_EXAMPLE, calls=ASKED), True),
+        (run_of(VACUOUS, report=BY_USER, calls=ASKED), True),
+        (run_of(VACUOUS, settings={"min_test_strength": 0.0}), True),
+        (run_of(STRENGTH, calls=ASKED), True),
+    ],
+)
+def test_success_never_rests_on_tests_that_assert_no_value_alone(run, succeeds):
+    finish = next_action(run)
+    assert isinstance(finish, Finish)
+    assert finish.success == succeeds
+    assert ("a value of the output n; add an example" in finish.reason) != succeeds

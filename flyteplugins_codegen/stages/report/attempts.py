@@ -142,9 +142,8 @@ def render_trust(
 def _strength(strength: TestStrength | None) -> str:
     if strength is None or strength.share is None:
         return ""
-    return (
-        f"{strength.share:.2f}: of {strength.total} versions with one small mistake each, {strength.killed} fail a test"
-    )
+    found = f"of {strength.total} versions with one small mistake each, {strength.killed} fail a test"
+    return f"{strength.share:.2f}: " + (f"{fitting(strength.reason, _CHARS)}; {found}" if strength.reason else found)
 
 
 def _confidence(confidence: float | None) -> str:
