@@ -6,7 +6,7 @@ import json
 import runpy
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from random import Random
 from typing import Any, Literal, cast
@@ -99,7 +99,7 @@ class Job:
 
     def write_samples(self, folder: Path) -> dict[str, Path]:
         """Write each sample under its own name into `folder`; gives the files by input."""
-        generated = self._data["sample"]() if "sample" in self._data else {}
+        generated = _functions(self.folder)["sample"]() if "sample" in _functions(self.folder) else {}
         files = {}
         for name, source in self.samples.items():
             files[name] = folder / source["file"]
@@ -109,11 +109,7 @@ class Job:
 
     def draw(self, seed: int) -> dict[str, str | int | float]:
         """Other data of the same format: texts of files, and scalars, by input."""
-        return cast("dict[str, str | int | float]", self._data["inputs"](Random(seed)))  # noqa: S311 - no secret
-
-    @cached_property
-    def _data(self) -> Mapping[str, Any]:
-        return runpy.run_path(str(self.folder / "data.py"))
+        return cast("dict[str, str | int | float]", _functions(self.folder)["inputs"](Random(seed)))  # noqa: S311 - no secret
 
 
 def read_jobs(only: frozenset[str] = frozenset()) -> tuple[Job, ...]:
@@ -134,6 +130,11 @@ def _read_job(folder: Path) -> Job:
         samples=fields["samples"],
         packages=tuple(fields.get("packages", ())),
     )
+
+
+@cache
+def _functions(folder: Path) -> Mapping[str, Any]:
+    return runpy.run_path(str(folder / "data.py"))
 
 
 def _read(file: Path) -> str:

@@ -9,7 +9,7 @@ USERS = ["ada", "ben", "cho", "dia", "eli", "fay", "gus", "hal", "ida", "jon", "
 PAGES = ["/", "/cart", "/tea", "/mugs", "/about", "/help"]
 
 
-def _events(random: Random, users: list[str], count: int) -> str:
+def _events(random: Random, users: list[str], count: int, broken: float = 0.0) -> str:
     lines = []
     for _ in range(count):
         event = {
@@ -23,7 +23,7 @@ def _events(random: Random, users: list[str], count: int) -> str:
         if event["type"] == "buy":
             event["amount"] = random.choice([4.5, 8.99, 12, 20.25])
         lines.append(json.dumps(event))
-        if random.random() < 0.03:
+        if random.random() < broken:
             lines.append(random.choice(["", lines[-1][:-7], "42", "null", "[]"]))
     return "\n".join(lines) + "\n"
 
@@ -35,4 +35,4 @@ def sample() -> dict[str, str]:
 
 def inputs(random: Random) -> dict[str, str]:
     """Few events of few users."""
-    return {"events": _events(random, random.sample(USERS, random.randint(1, 4)), random.choice([0, 1, 6, 40]))}
+    return {"events": _events(random, random.sample(USERS, random.randint(1, 4)), random.choice([0, 1, 6, 40]), 0.05)}

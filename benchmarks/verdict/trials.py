@@ -1,0 +1,48 @@
+"""Which solution of the corpus is judged under which suite, and beside which second computation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from benchmarks.verdict.corpus import Job, Suite, SuiteKind
+from benchmarks.verdict.verdicts import ReferenceKind, Trial
+
+_ROTATION: tuple[SuiteKind, ...] = ("thin", "good", "thin")
+
+
+def all_trials(jobs: Sequence[Job]) -> tuple[Trial, ...]:
+    """Every trial of these jobs."""
+    return tuple(trial for job in jobs for trial in (*suite_trials(job), *solution_trials(job), *doubtful_trials(job)))
+
+
+def suite_trials(job: Job) -> Iterator[Trial]:
+    """The first right solution under every suite: how strong the suites are."""
+    for suite in job.suites:
+        yield Trial(job=job, solution=job.solutions[0], suite=suite)
+
+
+def solution_trials(job: Job) -> Iterator[Trial]:
+    """Every other solution under one suite: two thirds of them under thin ones."""
+    for number, variant in enumerate((*job.solutions[1:], *job.wrong)):
+        yield Trial(job=job, solution=variant, suite=_rotated(job, number))
+
+
+def doubtful_trials(job: Job) -> Iterator[Trial]:
+    """Solutions without a second computation, with a wrong one, and with one that has the same mistake."""
+    rights, wrongs = job.solutions, job.wrong
+    shift = sum(map(ord, job.name))  # another kind of mistake in each job
+    references: list[tuple[ReferenceKind, int]] = [("none", 3), ("same mistake", 2)]
+    for kind, count in references:
+        for number in range(count):
+            variant = wrongs[(shift + 4 * number) % len(wrongs)]
+            yield Trial(job=job, solution=variant, suite=_rotated(job, shift + number), reference=kind)
+    yield Trial(job=job, solution=rights[shift % len(rights)], suite=_rotated(job, shift), reference="none")
+    if job.wrong_reference is not None:
+        for number, variant in enumerate(rights):
+            yield Trial(job=job, solution=variant, suite=_rotated(job, number), reference="wrong")
+
+
+def _rotated(job: Job, number: int) -> Suite:
+    kind = _ROTATION[number % len(_ROTATION)]
+    suites = [suite for suite in job.suites if suite.kind == kind]
+    return suites[number // len(_ROTATION) % len(suites)]
