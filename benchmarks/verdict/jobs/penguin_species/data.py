@@ -11,7 +11,7 @@ def inputs(random: Random) -> dict[str, str | int]:
     """Between 1 and 30 penguins of up to five species."""
     species = random.sample(["Adelie", "Gentoo", "Chinstrap", "Rockhopper", "Emperor"], random.randint(2, 5))
     unweighed = random.choice([*species, "", ""])
-    masses = random.choice([["NA"], ["4000", "NA"], ["3500", "4500"], ["3500", "4500", "NA"], ["3000", "4000", "6100"]])
+    masses = random.choice([["NA"], ["4000"], ["4000", "NA"], ["3500", "4500", "NA"], ["3000", "4000", "6100"]])
     lines = [HEADER]
     for _ in range(random.choice([1, 5, 12, 30])):
         kind = random.choice(species)
