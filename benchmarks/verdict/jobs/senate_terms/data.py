@@ -12,14 +12,15 @@ HEADER = (
 
 
 def inputs(random: Random) -> dict[str, str | int]:
-    """Between 1 and 20 terms; the day is often one at which a term begins or ends."""
+    """Between 1 and 18 terms; the day is often one at which a term begins or ends."""
     provinces = random.choice([["Quebec"], ["Quebec", "Quebec (Division)", "Ontario"], ["Yukon", "Ontario", "Alberta"]])
+    reasons = random.choice([["", "Appointment declined"], ["Death", "Retirement", "", "", "Appointment declined"]])
     lines = [HEADER]
     days = []
-    for number in random.sample(range(20), random.choice([1, 5, 12, 20])):
+    for number in random.sample(range(20), random.choice([1, 3, 6, 18])):
         start = date(1960, 1, 1) + timedelta(days=number)
         end = start + timedelta(days=random.choice([5, 10, 10]))
-        reason = random.choice(["Death", "Resignation", "Retirement", "", "Appointment declined"])
+        reason = random.choice(reasons)
         shown = f"{end} 22:20:10.165196" if reason == "" else f"{end} 00:00:00"
         name = random.choice(['"Roy, Philippe"', '"Enverga, Jr., Tobias C."', "Nancy Ruth", '"Smith, Larry"'])
         lines.append(
