@@ -108,6 +108,10 @@ def _parse(text: str) -> Any:
             return json.loads(text)
         except ValueError:
             pass
+        try:
+            return [json.loads(line) for line in text.splitlines()]
+        except ValueError:
+            pass
     return [_parse_cells(row) for row in csv.reader(io.StringIO(text))]
 
 
