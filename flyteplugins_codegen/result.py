@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from flyteplugins_codegen.solution.registration.launch_plans import LaunchPlanSettings
     from flyteplugins_codegen.solution.registration.record import Provenance, RegisteredSolution
     from flyteplugins_codegen.solution.task import SandboxTask
-    from flyteplugins_codegen.stages.loop import Driven
+    from flyteplugins_codegen.stages.actions import Driven
 
 
 _NEXT: Final = ".run(), .as_task(), .save(folder), .build_image(), .register()"

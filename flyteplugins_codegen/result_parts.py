@@ -31,7 +31,7 @@ from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.solution.flytekit import runs_locally
 
 if TYPE_CHECKING:
-    from flyteplugins_codegen.stages.loop import Driven
+    from flyteplugins_codegen.stages.actions import Driven
 
 
 # --- types of fields ---

@@ -26,7 +26,7 @@ from flyteplugins_codegen.errors import (
 )
 from flyteplugins_codegen.models.settings import Resources, SecretReference
 from flyteplugins_codegen.solution.task import SandboxTask
-from flyteplugins_codegen.stages.loop import Driven, Finish
+from flyteplugins_codegen.stages.actions import Driven, Finish
 
 CODE = textwrap.dedent(
     """

@@ -14,9 +14,9 @@ from typing import Final
 
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.solution.flytekit import runs_locally
+from flyteplugins_codegen.stages.actions import Action, BuildEnvironment, MeasureStrength, RunTests
 from flyteplugins_codegen.stages.attempts import settle_certainties
 from flyteplugins_codegen.stages.build import build_environment, builds_image
-from flyteplugins_codegen.stages.loop import Action, BuildEnvironment, MeasureStrength, RunTests
 from flyteplugins_codegen.stages.sandboxes import RunSandboxes
 from flyteplugins_codegen.stages.strength import (
     judge_and_measure,

@@ -22,10 +22,7 @@ from flyteplugins_codegen.flyte.tasks import Generated
 from flyteplugins_codegen.models.run import TestStrength
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.solution.flytekit import readable_errors
-from flyteplugins_codegen.stages.attempts import with_calls
-from flyteplugins_codegen.stages.candidates.judge import with_judged
-from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts, with_redrafts
-from flyteplugins_codegen.stages.loop import (
+from flyteplugins_codegen.stages.actions import (
     Action,
     BuildEnvironment,
     Finish,
@@ -34,8 +31,11 @@ from flyteplugins_codegen.stages.loop import (
     Redraft,
     StrengthenTests,
     WorkAsAgent,
-    first_drafts,
 )
+from flyteplugins_codegen.stages.attempts import with_calls
+from flyteplugins_codegen.stages.candidates.judge import with_judged
+from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts, with_redrafts
+from flyteplugins_codegen.stages.loop import first_drafts
 from flyteplugins_codegen.stages.strength import parts_of, with_parts
 
 

@@ -44,11 +44,12 @@ from flyteplugins_codegen.solution.folder import task_variable
 from flyteplugins_codegen.solution.registration.record import RegisteredSolution
 from flyteplugins_codegen.stages import build, context
 from flyteplugins_codegen.stages import repair as repairing
+from flyteplugins_codegen.stages.actions import BuildEnvironment, Driven, Finish, RunTests
 from flyteplugins_codegen.stages.agentic import work
 from flyteplugins_codegen.stages.attempts import without_messages
 from flyteplugins_codegen.stages.context import with_schemas
 from flyteplugins_codegen.stages.draft import Drafts, SolutionDraft, TestsDraft, with_drafts
-from flyteplugins_codegen.stages.loop import BuildEnvironment, Driven, Finish, RunTests, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.stages.report.page import as_frame
 from flyteplugins_codegen.store import cache_dir, digest

@@ -174,6 +174,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
     private_rows: int = 5,
     validation: ValidateMode = "strict",
     skip_tests: bool = False,
+    reference: bool = True,
     min_test_strength: float = 0.6,
     timeout_s: float | None = None,
     resources: dict | None = None,
@@ -230,6 +231,7 @@ def generate(  # noqa: PLR0913 - a command line is flat: one option for each arg
         private_rows: by privacy=profile, rows that a value must occur in to be sent
         validation: strict refuses data that breaks its schema, warn says so, off does not look
         skip_tests: ask for no generated tests
+        reference: have the author of the tests also write a computation that the solution's outputs are compared with
         min_test_strength: share of the mutants of a solution below which stronger tests are asked for once; 0 for never
         timeout_s: wall seconds that one run of the solution may take
         resources: what one run of the solution may use, a JSON object of cpu, mem, gpu, ephemeral_storage

@@ -59,6 +59,9 @@ EXAMPLE_OUTPUTS = Tolerance(1e-9, 1e-12)
 CANDIDATE_OUTPUTS = Tolerance(1e-9, 1e-12, equal_nan=False)
 """Outputs of two candidates on the same data."""
 
+REFERENCE_OUTPUTS = Tolerance(1e-6, 1e-9)
+"""Outputs of a solution and of the reference, which may compute the same in another order."""
+
 REFRESHED_OUTPUTS = Tolerance(1e-9, 1e-12)
 """Outputs of the old and the new solution of a refresh."""
 

@@ -14,6 +14,7 @@ from typing import Final
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.data import DataContext
 from flyteplugins_codegen.models.job import Candidate, Example, Request, TypeName
+from flyteplugins_codegen.models.reference import REFERENCE_FILE, OutputsDiffer
 from flyteplugins_codegen.models.run import (
     SAMPLES_CASE,
     Attempt,
@@ -48,6 +49,21 @@ You have not seen it: test what the description promises, not how it is done.
 - Make small inputs under tmp_path in the format of the sample, with results worked out by hand. Three to six short \
 tests: the ordinary case, the edges that the description speaks of. Compare floats with pytest.approx.
 - No network, no sleeping, no test of messages or of what is not specified."""
+
+REFERENCE_CONTRACT = """\
+Also write `reference`: reference.py, a second script with the same command line and outputs, which computes them from \
+the description alone; it is compared with solution.py on the samples and on files like them. The plainest code that \
+follows the description word for word, standard library where that reads the format; no speed, no messages. null where \
+the description leaves more than one right answer: chance, trained models, free wording, pictures."""
+
+REFERENCE_REPAIR_CONTRACT = """\
+reference.py computes the same outputs, by another engineer who saw the description alone; one of the two is wrong. \
+Decide by the words of the description which of them, and change that one only: error_type logic for solution.py; \
+reference_error for reference.py, with `edits` of it or the whole in `reference`."""
+
+THIRD_CONTRACT = """\
+Two engineers who wrote this script differ in their results. Write one of your own from the description alone, and \
+weigh what it says of limits, ties and missing values. This is attempt {number}."""
 
 REPAIR_CONTRACT = """\
 The candidate below failed. Find the cause first, then mend it with the smallest change.
@@ -150,9 +166,9 @@ def solution_messages(brief: JobBrief) -> tuple[Message, ...]:
     return _messages(brief, SOLUTION_CONTRACT)
 
 
-def suite_messages(brief: JobBrief) -> tuple[Message, ...]:
-    """Ask for tests from the request and the data, not from the code."""
-    return _messages(brief, TESTS_CONTRACT)
+def suite_messages(brief: JobBrief, *, with_reference: bool = False) -> tuple[Message, ...]:
+    """Ask for tests from the request and the data, not from the code; in the same reply for a reference."""
+    return _messages(brief, f"{TESTS_CONTRACT}\n{REFERENCE_CONTRACT}" if with_reference else TESTS_CONTRACT)
 
 
 def constraints_messages(
@@ -169,14 +185,19 @@ def constraints_messages(
 
 
 def repair_messages(
-    brief: JobBrief, candidate: Candidate, failure: str, tests: str | None = None
+    brief: JobBrief, candidate: Candidate, failure: str, tests: str | None = None, *, shows_reference: bool = False
 ) -> tuple[Message, ...]:
-    """Ask for the cause and the change; `failure` is from `describe_failure`, `tests` is the part of them to show."""
+    """Ask for the cause and the change; `failure` is from `describe_failure`, `tests` is the part of them to show.
+
+    The reference is shown where it differs.
+    """
     parts = [SOLUTION_CONTRACT, REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
     if candidate.tests:
         included = tests or candidate.tests
         is_whole = included == candidate.tests
         parts.append(_file("test_solution.py" if is_whole else "test_solution.py, without other tests", included))
+    if candidate.reference and shows_reference:
+        parts += [_file(REFERENCE_FILE, candidate.reference), REFERENCE_REPAIR_CONTRACT]
     if candidate.solution.packages:
         parts.append("Installed: " + ", ".join(candidate.solution.packages))
     parts.append(f"# What failed\n{failure}")
@@ -194,6 +215,13 @@ def stronger_messages(
     if lacking:
         parts.append(f"Above all: {lacking}. Assert values of every output, worked out by hand.")
     return _messages(brief, *parts)
+
+
+def third_messages(brief: JobBrief, number: int) -> tuple[Message, ...]:
+    """Ask for an independent solution that decides between two; `number` makes its prompt another one."""
+    system, job = solution_messages(brief)
+    text = f"{job.content}\n\n{THIRD_CONTRACT.format(number=number)}"
+    return system, job.model_copy(update={"content": text})
 
 
 def redraft_messages(brief: JobBrief, learnt: str, number: int) -> tuple[Message, ...]:
@@ -233,6 +261,7 @@ def describe_failure(report: TestReport, smallest: Collection[str] = (), limit: 
     parts = [_cause("The environment", report.build_cause)] if report.build_cause else []
     parts += [_run(run) for run in report.runs if run.cause]
     parts += [_suite(suite, smallest) for suite in report.suites if suite.cause]
+    parts += [_difference(report.reference.difference)] if report.reference and report.reference.difference else []
     parts += [_cause("The data", report.drift_cause)] if report.drift_cause else []
     return _shortened("\n\n".join(parts), limit)
 
@@ -312,6 +341,18 @@ def _suite(suite: SuiteReport, smallest: Collection[str]) -> str:
     if passed:
         parts.append("Passed: " + ", ".join(passed))
     return "\n".join(parts)
+
+
+def _difference(found: OutputsDiffer) -> str:
+    """Both answers, on the fewest rows that show the difference."""
+    lines = [f"## reference.py has other outputs on {found.case}"]
+    if found.rows:
+        lines.append(f"On these {found.row_count} rows of {found.sample}:\n{found.rows.rstrip()}")
+    if found.arguments:
+        lines.append(f"with {found.arguments}")
+    place = f"{found.output_name}, {found.where}" if found.where else found.output_name
+    lines.append(f"{place}: solution.py {found.solution_answer}; reference.py {found.reference_answer}")
+    return "\n".join(lines)
 
 
 def _test(test: TestOutcome) -> str:

@@ -39,6 +39,7 @@ class TestsReply(Reply):
     __test__ = False
 
     test_code: str = Field(min_length=1, description="The whole of test_solution.py")
+    reference: str | None = Field(default=None, description="The whole of reference.py, or null")
 
 
 class StrongerTestsReply(Reply):
@@ -58,10 +59,13 @@ class RepairReply(Reply):
     """The cause of a failure and its repair: edits, or a whole file."""
 
     cause: str = Field(description="Why it failed, in one or two sentences")
-    error_type: Literal["logic", "environment", "test_error"] = Field(description="Where the cause lies")
+    error_type: Literal["logic", "environment", "test_error", "reference_error"] = Field(
+        description="Where the cause lies; reference_error only where reference.py is shown"
+    )
     edits: list[Edit] = Field(default=[], description="Changes of the file that is wrong; empty when it is given whole")
     code: str | None = Field(default=None, description="The whole of solution.py, or null")
     test_code: str | None = Field(default=None, description="The whole of test_solution.py, or null")
+    reference: str | None = Field(default=None, description="The whole of reference.py if that is changed, or null")
     packages: list[str] = Field(default=[], description="PyPI distributions to add, or to pin anew")
     system_packages: list[str] = Field(default=[], description="Debian packages to add")
 

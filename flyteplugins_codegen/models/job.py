@@ -150,12 +150,19 @@ class CodeSolution(Value):
     system_packages: tuple[str, ...] = ()
 
 
-class Candidate(Value):
-    """One solution, with the tests that a model wrote for the job."""
+class Candidate(Extended):
+    """One solution, with the tests that a model wrote for the job.
+
+    `reference` is a second script for the same outputs, by the author of the tests; it is compared with the solution
+    and never shipped.
+    """
 
     plan: CodePlan
     solution: CodeSolution
     tests: str | None = None
+    reference: str | None = None
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"reference"})
 
 
 class SolutionBundle(Value):

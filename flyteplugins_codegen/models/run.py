@@ -10,6 +10,7 @@ from flyteplugins_codegen.models.base import Extended, Value
 from flyteplugins_codegen.models.data import AppliedConstraint, DataContext, TableSchema
 from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.job import Candidate, Request
+from flyteplugins_codegen.models.reference import REFERENCE_FILE, ReferenceReport
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Message, ModelCall, ToolResult
 from flyteplugins_codegen.text import short_repr
@@ -36,11 +37,13 @@ CauseKind = Literal[
     "untrusted_report",
     "not_by_values",
     "data_drift",
+    "reference_differs",
 ]
 ActionName = Literal[
     "earlier_version",
     "first_draft",
     "fresh_draft",
+    "independent_draft",
     "add_packages",
     "add_system_packages",
     "drop_tests",
@@ -48,7 +51,7 @@ ActionName = Literal[
     "repair",
     "agent",
 ]
-Blame = Literal["solution", "tests", "environment"]
+Blame = Literal["solution", "tests", "environment", "reference"]
 SOLUTION_FILE = "solution.py"
 TESTS_FILE = "test_solution.py"
 SAMPLES_CASE = "samples"
@@ -168,10 +171,11 @@ class ValuesReport(Value):
         return self.cause is None
 
 
-class TestReport(Value):
+class TestReport(Extended):
     """Everything that ran for one candidate.
 
     `drift_cause` says that the data have changed since the candidate was made: it needs a review even if it passes.
+    `reference` compares the candidate with a second computation; None if there is none.
     """
 
     __test__ = False
@@ -180,6 +184,9 @@ class TestReport(Value):
     suites: tuple[SuiteReport, ...] = ()
     build_cause: Cause | None = None
     drift_cause: Cause | None = None
+    reference: ReferenceReport | None = None
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"reference"})
 
     @property
     def isolation(self) -> tuple[str, ...]:
@@ -191,14 +198,25 @@ class TestReport(Value):
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """Every cause of failure, in order of authority: examples, the user's tests, the samples, generated tests."""
+        """Every cause of failure, in order of authority.
+
+        First examples, the user's tests and the samples, then the generated tests and the reference.
+        """
         causes = [self.build_cause]
         causes += [run.cause for run in self.runs if run.case != SAMPLES_CASE]
         causes += [suite.cause for suite in self.suites if suite.origin == "user"]
         causes += [run.cause for run in self.runs if run.case == SAMPLES_CASE]
         causes += [suite.cause for suite in self.suites if suite.origin == "generated"]
-        causes.append(self.drift_cause)
+        causes += [self.reference_cause, self.drift_cause]
         return tuple(cause for cause in causes if cause is not None)
+
+    @property
+    def reference_cause(self) -> Cause | None:
+        """The cause if the reference differs."""
+        difference = self.reference and self.reference.difference
+        if not difference:
+            return None
+        return Cause(kind="reference_differs", subject=REFERENCE_FILE, message=difference.summary)
 
     @property
     def passed(self) -> bool:
@@ -250,7 +268,7 @@ class Group(Value):
 
 
 class Answer(Value):
-    """The output of some of the candidates for an input, as shortened text."""
+    """The output of some of the candidates for an input, as shortened text; of the reference, if of no attempt."""
 
     attempts: tuple[int, ...]
     text: str
@@ -271,7 +289,8 @@ class Disagreement(Value):
         lines = []
         for answer in self.answers:
             plural = "s" if len(answer.attempts) > 1 else ""
-            lines.append(f"  attempt{plural} {', '.join(map(str, answer.attempts))}: {answer.text}")
+            whose = f"attempt{plural} {', '.join(map(str, answer.attempts))}" if answer.attempts else REFERENCE_FILE
+            lines.append(f"  {whose}: {answer.text}")
         return "\n".join([f"candidates differ on {self.case} ({self.input}):", *lines])
 
 
@@ -322,7 +341,10 @@ class Attempt(Value):
 
 
 class DroppedTest(Value):
-    """A generated test that is no longer used. `attempt` is the attempt whose failure showed that the test is wrong."""
+    """A generated test that is no longer used, or the reference, by its file name.
+
+    `attempt` is the attempt whose failure showed that it is wrong.
+    """
 
     name: str
     reason: str

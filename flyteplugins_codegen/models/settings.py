@@ -292,6 +292,9 @@ class Settings(Value):
     min_test_strength: float = Field(
         default=0.6, ge=0, le=1, description="Share of a solution's mutants below which stronger tests are asked for"
     )
+    reference: bool = Field(
+        default=True, description="Whether the author of the tests also writes a computation to compare outputs with"
+    )
     sandbox_retries: int = Field(default=0, ge=0, description="Retries of a sandbox that failed itself, not of a test")
     timeout_s: float | None = Field(default=None, gt=0, description="Wall seconds that one run of a solution may take")
     env_vars: dict[str, str] = Field(default_factory=dict, description="Environment of the solution")

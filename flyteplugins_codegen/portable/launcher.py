@@ -387,10 +387,10 @@ def parse_command_line(arguments: Sequence[str]) -> Declaration:
 def script_arguments(inputs: Mapping[str, str], folder: Path) -> list[str]:
     """The script's arguments, read from the files of co-pilot. Raises ValueError that names the faulty input."""
     values = {name: _named_argument(name, type_name, folder) for name, type_name in inputs.items()}
-    return [part for name, value in values.items() for part in _option(name, value)]
+    return [part for name, value in values.items() for part in option(name, value)]
 
 
-def _option(name: str, value: str) -> tuple[str, ...]:
+def option(name: str, value: str) -> tuple[str, ...]:
     """The option and its value, joined by `=` if argparse would read the value as an option: `-x`, `-1e-05`, `-inf`."""
     return (f"--{name}={value}",) if value.startswith("-") else (f"--{name}", value)
 
@@ -410,7 +410,7 @@ def _argument(path: Path, type_name: str) -> str:
             raise ValueError(f"{path} is a {'folder' if path.is_dir() else 'file'}, not a {type_name}")
         return str(path)
     text = path.read_bytes().decode()
-    argument = text if type_name == "str" else _canonical(parse_value(text, type_name), type_name)
+    argument = text if type_name == "str" else canonical(parse_value(text, type_name), type_name)
     check_argument(argument)
     return argument
 
@@ -424,7 +424,8 @@ def check_argument(text: str) -> None:
         )
 
 
-def _canonical(value: Any, type_name: str) -> str:
+def canonical(value: Any, type_name: str) -> str:
+    """The text of a value on the script's command line."""
     return repr(value) if type_name == "float" else format_value(value, type_name)
 
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.job import Candidate
+from flyteplugins_codegen.models.reference import REFERENCE_FILE
 from flyteplugins_codegen.models.run import ActionName, Attempt, Run
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.source.tests import asserts_something, without_tests
+from flyteplugins_codegen.stages.actions import Action, AddPackages, AddSystemPackages, DropTests
 from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import Action, AddPackages, AddSystemPackages, DropTests, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.telemetry import logger
 
 
@@ -90,8 +92,12 @@ def carry_out(run: Run, action: AddPackages | AddSystemPackages | DropTests) -> 
 
 def _without_tests(run: Run, base: Attempt, action: DropTests) -> Run:
     # If no remaining test asserts anything, there are no tests: then only the user's own checks judge.
-    remaining = without_tests(base.candidate.tests or "", [test.name for test in action.tests])
-    candidate = base.candidate.model_copy(update={"tests": remaining if asserts_something(remaining) else None})
+    names = [test.name for test in action.tests]
+    changes: dict[str, str | None] = {"reference": None} if REFERENCE_FILE in names else {}
+    if names != [REFERENCE_FILE]:
+        remaining = without_tests(base.candidate.tests or "", names)
+        changes["tests"] = remaining if asserts_something(remaining) else None
+    candidate = base.candidate.model_copy(update=changes)
     reason = "; ".join(f"{test.name}: {test.reason}" for test in action.tests)
     dropped = run.model_copy(update={"dropped_tests": (*run.dropped_tests, *action.tests)})
     return with_next(dropped, "drop_tests", reason, candidate, parent=base.number)

@@ -125,7 +125,8 @@ def suspect(run: Run, attempt: Attempt) -> Suspicion:
     if flawed:
         return Suspicion("tests", f"whatever solution.py does, they fail: {flawed}")
     repaired = _repair_in_vain(lineage_of(run, attempt))
-    if repaired is None or (attempt.report is not None and attempt.report.build_cause is not None):
+    is_built = attempt.report is None or attempt.report.build_cause is None
+    if repaired is None or repaired.blame == "reference" or not is_built:
         return Suspicion()
     other: Blame = "solution" if repaired.blame == "tests" else "tests"
     return Suspicion(other, f"the same failure came back after attempt {repaired.number} changed the {repaired.blame}")

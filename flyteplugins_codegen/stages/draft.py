@@ -10,20 +10,31 @@ import asyncio
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
+from flyteplugins_codegen.judging.causes import syntax_cause
 from flyteplugins_codegen.llm.ask import ModelAnswer
 from flyteplugins_codegen.llm.budget import BudgetAccount
-from flyteplugins_codegen.llm.prompts import describe_learnt, redraft_messages, solution_messages, suite_messages
+from flyteplugins_codegen.llm.prompts import (
+    describe_learnt,
+    redraft_messages,
+    solution_messages,
+    suite_messages,
+    third_messages,
+)
 from flyteplugins_codegen.llm.replies import SolutionReply, TestsReply
-from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.base import Extended, Value
 from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution
+from flyteplugins_codegen.models.reference import REFERENCE_FILE
 from flyteplugins_codegen.models.run import ActionName, Attempt, Run
+from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.source.extraction.blocks import unfence
+from flyteplugins_codegen.stages.actions import Redraft
 from flyteplugins_codegen.stages.attempts import StageResult, with_calls, with_round, with_unusable
 from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import Redraft, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.model_calls import Question, ask_within, brief_of, with_sibling_calls
 from flyteplugins_codegen.stages.privacy import masked_attempts, masker_for, without_keys
 from flyteplugins_codegen.telemetry import stage
@@ -42,21 +53,27 @@ class SolutionDraft(Value):
     stopped: str = ""
     unusable: str = ""
 
-    def candidate(self, tests: str | None) -> Candidate | None:
-        """The proposal with the tests that judge it; None without a proposal."""
+    def candidate(self, tests: str | None, reference: str | None = None) -> Candidate | None:
+        """The proposal with the tests and the reference that judge it; None without a proposal."""
         if self.plan is None or self.solution is None:
             return None
-        return Candidate(plan=self.plan, solution=self.solution, tests=tests)
+        return Candidate(plan=self.plan, solution=self.solution, tests=tests, reference=reference)
 
 
-class TestsDraft(Value):
-    """Generated tests, with the calls that they took. `tests` is None if none were asked for, or if `stopped`."""
+class TestsDraft(Extended):
+    """Generated tests, with the calls that they took. `tests` is None if none were asked for, or if `stopped`.
+
+    `reference` is a second script for the same outputs, None if there is none.
+    """
 
     __test__ = False
 
     tests: str | None
     calls: tuple[ModelCall, ...] = ()
     stopped: str = ""
+    reference: str | None = None
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"reference"})
 
 
 class Drafts(Value):
@@ -153,7 +170,8 @@ async def write_tests(run: Run, account: BudgetAccount) -> TestsDraft:
     if run.settings.skip_tests:
         return TestsDraft(tests=None)
     with stage("write tests") as note:
-        messages = without_keys(suite_messages(brief_of(run.settings, run.request, run.context)), run.request)
+        brief = brief_of(run.settings, run.request, run.context)
+        messages = without_keys(suite_messages(brief, with_reference=run.settings.reference), run.request)
         try:
             question = Question(purpose="tests", messages=messages, reply_type=TestsReply)
             answer = await ask_within(account, run.settings, question)
@@ -162,14 +180,22 @@ async def write_tests(run: Run, account: BudgetAccount) -> TestsDraft:
             return TestsDraft(tests=None, calls=error.calls, stopped=str(error))
         tests = unfence(answer.value.test_code)
         note.detail = f"{len(tests.splitlines())} lines"
-        return TestsDraft(tests=tests, calls=answer.calls)
+        return TestsDraft(tests=tests, calls=answer.calls, reference=_reference_in(answer.value, run.settings))
+
+
+def _reference_in(reply: TestsReply, settings: Settings) -> str | None:
+    """The reference of a reply; None if none was asked for, or if it is no Python."""
+    code = unfence(reply.reference or "").strip()
+    if not code or not settings.reference or syntax_cause(code, REFERENCE_FILE) is not None:
+        return None
+    return f"{code}\n"
 
 
 def with_drafts(run: Run, drafts: Drafts) -> Run:
     """The run with the drafts as its first candidates, and with their calls."""
     stops = [stopped for stopped in (*(draft.stopped for draft in drafts.solutions), drafts.tests.stopped) if stopped]
     run = with_calls(run, drafts.calls)
-    candidates = _candidates(drafts.solutions, drafts.tests.tests)
+    candidates = _candidates(drafts.solutions, drafts.tests.tests, drafts.tests.reference)
     unusable = [draft.unusable for draft in drafts.solutions if draft.unusable]
     if not candidates:  # without any candidate, unusable replies stop the run as a spent budget does
         stops += unusable
@@ -179,8 +205,8 @@ def with_drafts(run: Run, drafts: Drafts) -> Run:
     return run.model_copy(update={"stopped": stops[0] if stops else ""})
 
 
-def _candidates(drafts: Iterable[SolutionDraft], tests: str | None) -> list[Candidate]:
-    return [candidate for draft in drafts if (candidate := draft.candidate(tests)) is not None]
+def _candidates(drafts: Iterable[SolutionDraft], tests: str | None, reference: str | None) -> list[Candidate]:
+    return [candidate for draft in drafts if (candidate := draft.candidate(tests, reference)) is not None]
 
 
 def _attempts(candidates: Iterable[Candidate], action: ActionName, reason: str) -> list[Attempt]:
@@ -220,7 +246,7 @@ async def write_anew(
     """Ask for the redrafts at these positions of the round. Raises ModelError after all calls have ended."""
     masker = masker_for(run.settings, run.request)
     attempts = await asyncio.to_thread(masked_attempts, run.attempts, masker, samples)
-    learnt = describe_learnt(attempts)
+    learnt = None if requested_redraft(run).is_third else describe_learnt(attempts)
     # The attempt's number is part of the prompt: no cached answer to another redraft is taken for this one.
     asked = [_redraft_solution(run, account, learnt, len(run.attempts) + index + 1) for index in indexes]
     results = await asyncio.gather(*asked, return_exceptions=True)
@@ -228,9 +254,10 @@ async def write_anew(
     return tuple(draft for draft in results if isinstance(draft, SolutionDraft))
 
 
-async def _redraft_solution(run: Run, account: BudgetAccount, learnt: str, number: int) -> SolutionDraft:
+async def _redraft_solution(run: Run, account: BudgetAccount, learnt: str | None, number: int) -> SolutionDraft:
     brief = brief_of(run.settings, run.request, run.context)
-    messages = without_keys(redraft_messages(brief, learnt, number), run.request)
+    asked = third_messages(brief, number) if learnt is None else redraft_messages(brief, learnt, number)
+    messages = without_keys(asked, run.request)
     question = Question(purpose="solution", messages=messages, reply_type=SolutionReply, keeps_unusable=True)
     try:
         return _draft_from(await ask_within(account, run.settings, question))
@@ -242,12 +269,13 @@ async def _redraft_solution(run: Run, account: BudgetAccount, learnt: str, numbe
 
 def with_redrafts(run: Run, drafts: Sequence[SolutionDraft]) -> StageResult:
     """The run with the redrafts as its next round, judged by the tests of the attempts before."""
-    reason, tests = requested_redraft(run).reason, base_attempt(run).candidate.tests
+    requested, judges = requested_redraft(run), base_attempt(run).candidate
+    action: ActionName = "independent_draft" if requested.is_third else "fresh_draft"
     calls = tuple(call for draft in drafts for call in draft.calls)
     unusable = [draft.unusable for draft in drafts if draft.unusable]
-    run = with_unusable(with_calls(run, calls), "fresh_draft", reason, unusable)
-    candidates = _candidates(drafts, tests)
+    run = with_unusable(with_calls(run, calls), action, requested.reason, unusable)
+    candidates = _candidates(drafts, judges.tests, judges.reference)
     if not candidates:
         stopped = next((draft.stopped for draft in drafts if draft.stopped), "")
         return StageResult(run=run.model_copy(update={"stopped": stopped}), calls=calls)
-    return StageResult(run=with_round(run, _attempts(candidates, "fresh_draft", reason)), calls=calls)
+    return StageResult(run=with_round(run, _attempts(candidates, action, requested.reason)), calls=calls)

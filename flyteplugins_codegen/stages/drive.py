@@ -12,13 +12,7 @@ from typing import Final, TypeAlias
 from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.spending import ModelCall
-from flyteplugins_codegen.stages.agentic.work import work_as_agent
-from flyteplugins_codegen.stages.attempts import StageResult, settle_certainties
-from flyteplugins_codegen.stages.build import build_environment
-from flyteplugins_codegen.stages.candidates.judge import judge_side_by_side
-from flyteplugins_codegen.stages.context import extract_context, with_schemas
-from flyteplugins_codegen.stages.draft import draft_anew, with_drafts, write_drafts
-from flyteplugins_codegen.stages.loop import (
+from flyteplugins_codegen.stages.actions import (
     Action,
     BuildEnvironment,
     Driven,
@@ -31,6 +25,12 @@ from flyteplugins_codegen.stages.loop import (
     StrengthenTests,
     WorkAsAgent,
 )
+from flyteplugins_codegen.stages.agentic.work import work_as_agent
+from flyteplugins_codegen.stages.attempts import StageResult, settle_certainties
+from flyteplugins_codegen.stages.build import build_environment
+from flyteplugins_codegen.stages.candidates.judge import judge_side_by_side
+from flyteplugins_codegen.stages.context import extract_context, with_schemas
+from flyteplugins_codegen.stages.draft import draft_anew, with_drafts, write_drafts
 from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.stages.preflight import check_before_spending
 from flyteplugins_codegen.stages.repair import repair

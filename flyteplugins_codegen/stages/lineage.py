@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from flyteplugins_codegen.models.reference import ReferenceReport
 from flyteplugins_codegen.models.run import SAMPLES_CASE, Attempt, Run, ScriptRun, SuiteReport, TestReport
 from flyteplugins_codegen.stages.candidates.choose import choose
 
@@ -64,6 +65,11 @@ def repairs_of(lineage: tuple[Attempt, ...]) -> int:
     return sum(attempt.action == "repair" for attempt in lineage)
 
 
+def differs_from_reference(report: TestReport | None) -> bool:
+    """Whether the reference differs and everything else has passed."""
+    return report is not None and report.reference_cause is not None and report.causes == (report.reference_cause,)
+
+
 # --- reports in short ---
 
 
@@ -74,7 +80,7 @@ def describe_outcome(report: TestReport | None) -> str:
     if report.build_cause is not None:
         return f"environment: {report.build_cause.message}"
     lines = [_run_line(run) for run in report.runs] + [_suite_line(suite) for suite in report.suites]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_reference_lines(report.reference)])
 
 
 def _run_line(run: ScriptRun) -> str:
@@ -91,6 +97,17 @@ def _suite_line(suite: SuiteReport) -> str:
         return summary
     failed = [f"  {test.name}: {test.outcome}: {test.message}" for test in suite.tests if test.outcome != "passed"]
     return "\n".join([f"{summary}; {suite.cause.kind.replace('_', ' ')}: {suite.cause.message}", *failed])
+
+
+def _reference_lines(reference: ReferenceReport | None) -> list[str]:
+    """One line about the reference; none if there is none."""
+    if reference is None:
+        return []
+    if reference.dropped:
+        return [f"reference: not used: {reference.dropped}"]
+    if reference.difference:
+        return [f"reference: differs {reference.difference.summary}"]
+    return [f"reference: the same outputs on {', '.join(reference.agreed) or 'nothing that could be compared'}"]
 
 
 def count_tests(report: TestReport | None) -> tuple[int, int]:

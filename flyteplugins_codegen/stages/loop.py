@@ -9,10 +9,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from flyteplugins_codegen.models.base import Value
-from flyteplugins_codegen.models.run import Attempt, Blame, Cause, DroppedTest, Run
+from flyteplugins_codegen.models.reference import REFERENCE_FILE
+from flyteplugins_codegen.models.run import Attempt, Cause, DroppedTest, Run
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.source.tests import function_of
+from flyteplugins_codegen.stages.actions import (
+    Action,
+    AddPackages,
+    AddSystemPackages,
+    BuildEnvironment,
+    DropTests,
+    Finish,
+    FirstDraft,
+    JudgeSideBySide,
+    MeasureStrength,
+    Redraft,
+    Repair,
+    RunTests,
+    StrengthenTests,
+    WorkAsAgent,
+)
 from flyteplugins_codegen.stages.candidates.choose import choose
 from flyteplugins_codegen.stages.candidates.explain import disagreement_of
 from flyteplugins_codegen.stages.diagnosis import (
@@ -24,122 +40,20 @@ from flyteplugins_codegen.stages.diagnosis import (
     unsettled_tests,
 )
 from flyteplugins_codegen.stages.evidence import evidence_of
-from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of, newest_round, pending_attempts, repairs_of
+from flyteplugins_codegen.stages.lineage import (
+    base_attempt,
+    differs_from_reference,
+    lineage_of,
+    newest_round,
+    pending_attempts,
+    repairs_of,
+)
 
 REPAIRS_OF_ONE_CANDIDATE: Final = 2
 FRESH_CANDIDATES: Final = 3
 _NOTHING_RAN: Final = Cause(
     kind="nothing_ran", message="nothing ran: no sample, no example and no test could judge the code"
 )
-
-# --- actions: what can be done next with a run ---
-
-
-class FirstDraft(Value):
-    """Ask for `count` independent solutions and, at the same time, for tests."""
-
-    count: int = 1
-
-
-class Redraft(Value):
-    """Ask for `count` new independent solutions, with a summary of what failed so far."""
-
-    count: int
-    reason: str
-
-
-class BuildEnvironment(Value):
-    """Resolve and install what the first pending candidate needs."""
-
-
-class RunTests(Value):
-    """Run the first pending candidate."""
-
-
-class JudgeSideBySide(Value):
-    """Build and run all pending candidates."""
-
-
-class AddPackages(Value):
-    """Try the same code with more packages. The cause is certain, so no model is asked."""
-
-    packages: tuple[str, ...]
-    reason: str
-
-
-class AddSystemPackages(Value):
-    """Add the Debian packages that the same code needs. The cause is certain, so no model is asked."""
-
-    packages: tuple[str, ...]
-    reason: str
-
-
-class DropTests(Value):
-    """Judge the same code without generated tests that are certainly wrong, or that no repair could satisfy.
-
-    `attempt` is the number of the attempt with that code; None for the base attempt.
-    """
-
-    tests: tuple[DroppedTest, ...]
-    attempt: int | None = None
-
-
-class MeasureStrength(Value):
-    """Count how many mutants of the candidate fail its tests."""
-
-
-class StrengthenTests(Value):
-    """Ask once for tests that fail for the surviving mutants, and judge the same code by these tests too."""
-
-    survivors: tuple[str, ...]
-    reason: str
-
-
-class Repair(Value):
-    """Ask the model once for the cause and the change. `blame` says where to look, `blame_reason` why."""
-
-    reason: str
-    blame: Blame | None = None
-    blame_reason: str = ""
-
-
-class WorkAsAgent(Value):
-    """Let the model work with tools until it submits a candidate, instead of drafts and repairs."""
-
-    reason: str
-
-
-class Finish(Value):
-    """Stop here; `reason` says why."""
-
-    success: bool
-    reason: str
-
-
-Action: TypeAlias = (
-    FirstDraft
-    | Redraft
-    | BuildEnvironment
-    | RunTests
-    | JudgeSideBySide
-    | AddPackages
-    | AddSystemPackages
-    | DropTests
-    | MeasureStrength
-    | StrengthenTests
-    | Repair
-    | WorkAsAgent
-    | Finish
-)
-
-
-class Driven(Value):
-    """A finished run, how it finished, and every call with its messages."""
-
-    run: Run
-    finish: Finish
-    calls: tuple[ModelCall, ...]
-
 
 # --- the decision ---
 
@@ -279,8 +193,19 @@ def _drop_outvoted(run: Run, base: Attempt) -> DropTests | None:
     outvoted = choose(newest_round(run)).outvoted
     names = dict.fromkeys(function_of(name) for name in outvoted)
     reason = "most candidates, each written without knowing the others, do the same and fail it"
-    tests = droppable(run, base, (DroppedTest(name=name, reason=reason, attempt=base.number) for name in names))
+    wrong = [DroppedTest(name=name, reason=reason, attempt=base.number) for name in names]
+    tests = (*droppable(run, base, wrong), *(test for test in wrong if test.name == REFERENCE_FILE))
     return DropTests(tests=tests) if tests else None
+
+
+def _drop_outvoted_reference(_: Run, base: Attempt) -> DropTests | None:
+    """Two of three: an earlier draft, written without knowing this one, has the same outputs."""
+    reference = base.report and base.report.reference
+    if not (reference and reference.difference and reference.witnesses):
+        return None
+    witnesses = " and ".join(f"attempt {number}" for number in reference.witnesses)
+    reason = f"{witnesses}, written independently, has the outputs of attempt {base.number}"
+    return DropTests(tests=(DroppedTest(name=REFERENCE_FILE, reason=reason, attempt=base.number),))
 
 
 def _drop_contradicting(run: Run, base: Attempt) -> DropTests | None:
@@ -332,6 +257,21 @@ def _work_on(run: Run, base: Attempt) -> WorkAsAgent | None:
     return WorkAsAgent(reason=describe_cause(base)) if run.settings.backend == "agent" else None
 
 
+def _settle_difference(run: Run, base: Attempt) -> Redraft | Finish | None:
+    """If only the reference still differs after a repair, a third computation decides; without a majority, nobody."""
+    if not differs_from_reference(base.report):
+        return None
+    lineage = lineage_of(run, base)
+    if not any(attempt.action == "independent_draft" for attempt in run.attempts):
+        reason = f"a repair did not settle which is right: {describe_cause(base)}"
+        return Redraft(count=1, reason=reason, is_third=True) if repairs_of(lineage) else None
+    return Finish(
+        success=False,
+        reason=f"independent computations differ, and no two of three agree; add an example that decides. "
+        f"Attempt {base.number}: {describe_cause(base)}",
+    )
+
+
 def _repair(run: Run, base: Attempt) -> Repair | None:
     if repairs_of(lineage_of(run, base)) >= REPAIRS_OF_ONE_CANDIDATE:
         return None
@@ -357,6 +297,7 @@ _AFTER_SUCCESS: Final[tuple[Decide, ...]] = (
 )
 _AFTER_FAILURE: Final[tuple[Decide, ...]] = (
     _drop_outvoted,
+    _drop_outvoted_reference,
     _drop_contradicting,
     _end_without_system_packages,
     _end_of_iterations,
@@ -364,6 +305,7 @@ _AFTER_FAILURE: Final[tuple[Decide, ...]] = (
     _add_system_packages,
     _end_of_asking,
     _work_on,
+    _settle_difference,
     _repair,
     _redraft,
 )

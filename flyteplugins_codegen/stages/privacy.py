@@ -19,7 +19,12 @@ from flyteplugins_codegen.models.spending import Message
 from flyteplugins_codegen.portable.validator import UnreadableError, read_cells
 
 # The fields of reports that quote a program's output or its errors.
-_QUOTING_FIELDS = frozenset({"message", "stderr", "stdout", "traceback", "variables", "output", "reason", "unusable"})
+_QUOTING_FIELDS = frozenset(
+    {
+        *("message", "stderr", "stdout", "traceback", "variables", "output", "reason", "unusable"),
+        *("where", "solution_answer", "reference_answer", "rows"),
+    }
+)
 _MOST_COLUMNS = 300
 _Profiles: TypeAlias = dict[str, SampleProfile]
 

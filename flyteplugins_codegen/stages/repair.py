@@ -18,20 +18,27 @@ from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import describe_lineage, repair_messages
 from flyteplugins_codegen.llm.replies import RepairReply
 from flyteplugins_codegen.models.job import Candidate, CodeSolution
+from flyteplugins_codegen.models.reference import REFERENCE_FILE
 from flyteplugins_codegen.models.run import Attempt, Blame, DroppedTest, Run, TestReport
 from flyteplugins_codegen.models.spending import Message
 from flyteplugins_codegen.source.edits import apply_edits
 from flyteplugins_codegen.source.extraction.blocks import unfence
+from flyteplugins_codegen.stages.actions import Repair
 from flyteplugins_codegen.stages.attempts import StageResult, with_calls, with_next, with_unusable
 from flyteplugins_codegen.stages.diagnosis import declared_functions, failed_beyond_blame, flaw_of_tests
 from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of
-from flyteplugins_codegen.stages.loop import Repair, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.model_calls import Question, ask_within, brief_of
 from flyteplugins_codegen.stages.privacy import without_keys
 from flyteplugins_codegen.stages.repair_context import masked_lineage, shown_tests, smallest_failures
 from flyteplugins_codegen.telemetry import stage
 
-_FILES = {"solution": "solution.py", "tests": "test_solution.py", "environment": "the packages"}
+_FILES = {
+    "solution": "solution.py",
+    "tests": "test_solution.py",
+    "environment": "the packages",
+    "reference": REFERENCE_FILE,
+}
 
 
 async def repair(run: Run, samples: Mapping[str, Path], account: BudgetAccount) -> StageResult:
@@ -76,7 +83,14 @@ def _messages(run: Run, last: Attempt, action: Repair, samples: Mapping[str, Pat
     hint = f"{_FILES[action.blame]}: {action.blame_reason}." if action.blame else ""
     failure = describe_lineage(masked_lineage(run, lineage_of(run, last), samples), smallest, hint)
     brief = brief_of(run.settings, run.request, run.context)
-    return without_keys(repair_messages(brief, candidate, failure, _shown_tests(run, last)), run.request)
+    messages = repair_messages(
+        brief, candidate, failure, _shown_tests(run, last), shows_reference=_is_reference_shown(last)
+    )
+    return without_keys(messages, run.request)
+
+
+def _is_reference_shown(last: Attempt) -> bool:
+    return last.report is not None and last.report.reference_cause is not None
 
 
 def _shown_tests(run: Run, last: Attempt) -> str | None:
@@ -131,20 +145,24 @@ def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
     code, tests = candidate.solution.code, candidate.tests
     edits = [(edit.search, edit.replace) for edit in reply.edits]
     test_edits = edits if reply.error_type == "test_error" else []
+    reference_edits = edits if reply.error_type == "reference_error" else []
     if tests is not None:  # without tests before, tests in the reply are ignored: nothing would run them
         tests = _changed_text(tests, reply.test_code, test_edits)
     solution = CodeSolution(
         language=candidate.solution.language,
-        code=_changed_text(code, reply.code, [] if test_edits else edits),
+        code=_changed_text(code, reply.code, [] if test_edits or reference_edits else edits),
         packages=_repaired_packages(attempt, candidate.solution.packages, reply.packages),
         system_packages=_repaired_packages(attempt, candidate.solution.system_packages, reply.system_packages),
     )
-    repaired = candidate.model_copy(update={"solution": solution, "tests": tests})
+    reference = candidate.reference
+    if reference is not None and _is_reference_shown(attempt):
+        reference = _changed_text(reference, reply.reference, reference_edits)
+    repaired = candidate.model_copy(update={"solution": solution, "tests": tests, "reference": reference})
     has_drifted = attempt.cause is not None and attempt.cause.kind == "data_drift"
     if repaired == candidate and not has_drifted:
         raise ValueError("the reply changes nothing: give edits, code, test_code or packages")
     failed = failed_beyond_blame(attempt.report)
-    if failed and _changed_part(candidate, repaired) == "tests":
+    if failed and _changed_part(candidate, repaired) in {"tests", "reference"}:
         raise ValueError(f"{failed} failed, which is right by definition: change solution.py, not the generated tests")
     flawed = flaw_of_tests(attempt.report)
     if flawed and not failed and repaired.tests == candidate.tests:
@@ -156,7 +174,9 @@ def _changed_part(before: Candidate, after: Candidate) -> Blame:
     """The part that a repair changed; the solution if it changed several."""
     if before.solution.code != after.solution.code:
         return "solution"
-    return "tests" if before.tests != after.tests else "environment"
+    if before.tests != after.tests:
+        return "tests"
+    return "reference" if before.reference != after.reference else "environment"
 
 
 def _changed_text(text: str, whole: str | None, edits: list[tuple[str, str]]) -> str:

@@ -22,7 +22,7 @@ _CHARACTERS_A_TOKEN: Final = 4
 def masked_lineage(run: Run, attempts: Sequence[Attempt], samples: Mapping[str, Path]) -> tuple[Attempt, ...]:
     """The attempts as a model may see them: the last one with its whole report, the others with their causes only."""
     *others, last = attempts
-    report = last.report and without_texts_of_samples(run, last.candidate, last.report)
+    report = last.report and without_rows(run, without_texts_of_samples(run, last.candidate, last.report))
     shown = (
         *(attempt.model_copy(update={"report": None}) for attempt in others),
         last.model_copy(update={"report": report}),
@@ -50,6 +50,15 @@ def without_texts_of_samples(run: Run, candidate: Candidate, report: TestReport)
         return script_run.model_copy(update={"variables": variables})
 
     return report.model_copy(update={"runs": tuple(map(without_texts, report.runs))})
+
+
+def without_rows(run: Run, report: TestReport) -> TestReport:
+    """With privacy "profile", the report without the rows on which the reference differs."""
+    reference = report.reference
+    if run.settings.privacy != "profile" or reference is None or reference.difference is None:
+        return report
+    difference = reference.difference.model_copy(update={"rows": "", "row_count": 0})
+    return report.model_copy(update={"reference": reference.model_copy(update={"difference": difference})})
 
 
 def smallest_failures(report: TestReport, request: Request, tests: str | None) -> frozenset[str]:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
+from flyteplugins_codegen.errors import PackageError
 from flyteplugins_codegen.judging.causes import syntax_cause
 from flyteplugins_codegen.judging.suites.run import SUITE_MODULES, suite_rehearsal
 from flyteplugins_codegen.models.environment import EnvironmentLock, InstalledEnvironment
@@ -178,9 +179,22 @@ def _needs_without_packages(run: Run) -> _SandboxNeeds:
 def _needs_of(run: Run, candidate: Candidate, lock: EnvironmentLock) -> _SandboxNeeds:
     own, runner = install_for_tests(lock)
     # The runner's packages come first, so that no package of a candidate replaces one of them.
-    with_tests = combine(runner, _with_test_imports([run.request.tests, candidate.tests], lock, own))
+    with_tests = combine(runner, _with_imports(run, candidate, lock, own))
     modules = {name.partition(".")[0] for name in _third_party([candidate.solution.code, candidate.tests])}
     return _SandboxNeeds(run.settings.sandbox, own, with_tests, tuple(sorted(modules)))
+
+
+def _with_imports(
+    run: Run, candidate: Candidate, lock: EnvironmentLock, own: InstalledEnvironment
+) -> InstalledEnvironment:
+    """As `_with_test_imports`; a package that only the reference imports, and that is not to be had, is left out."""
+    tests = [run.request.tests, candidate.tests]
+    if candidate.reference is None or not run.settings.reference:
+        return _with_test_imports(tests, lock, own)
+    try:
+        return _with_test_imports([*tests, candidate.reference], lock, own)
+    except PackageError:
+        return _with_test_imports(tests, lock, own)
 
 
 def _with_test_imports(

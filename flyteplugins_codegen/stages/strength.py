@@ -29,9 +29,10 @@ from flyteplugins_codegen.source.python import imported_names
 from flyteplugins_codegen.source.test_edits import merge_tests
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
 from flyteplugins_codegen.source.vacuity import unasserted_outputs
+from flyteplugins_codegen.stages.actions import StrengthenTests
 from flyteplugins_codegen.stages.attempts import StageResult, with_calls, with_changed, with_next
 from flyteplugins_codegen.stages.lineage import base_attempt, pending_attempt
-from flyteplugins_codegen.stages.loop import StrengthenTests, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.model_calls import Question, ask_within, brief_of
 from flyteplugins_codegen.stages.privacy import without_keys
 from flyteplugins_codegen.stages.sandboxes import RunSandboxes

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+import functools
 import tempfile
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -17,7 +18,8 @@ from flyteplugins_codegen.errors import CodegenError, PackageError
 from flyteplugins_codegen.judging.causes import syntax_cause
 from flyteplugins_codegen.judging.suites.run import SuiteJob, run_suite
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.models.job import Candidate, Example
+from flyteplugins_codegen.models.job import Candidate, Example, Request
+from flyteplugins_codegen.models.reference import ReferenceReport
 from flyteplugins_codegen.models.run import (
     SAMPLES_CASE,
     Attempt,
@@ -39,7 +41,13 @@ from flyteplugins_codegen.solution.validate import schema_cause, schemas_text
 from flyteplugins_codegen.source.tests import asserts_something, declared_tests
 from flyteplugins_codegen.stages.arguments import is_run_by_example, known_arguments
 from flyteplugins_codegen.stages.attempts import with_changed
-from flyteplugins_codegen.stages.lineage import count_tests, pending_attempt
+from flyteplugins_codegen.stages.lineage import count_tests, differs_from_reference, lineage_of, pending_attempt
+from flyteplugins_codegen.stages.reference import (
+    Comparison,
+    agreeing_programs,
+    computed_outputs,
+    start_comparison,
+)
 from flyteplugins_codegen.stages.sandboxes import WORKERS, CandidateSandboxes, RunSandboxes
 from flyteplugins_codegen.stages.stage_cache import StageCache
 from flyteplugins_codegen.telemetry import stage
@@ -87,7 +95,7 @@ def judge_attempt(
     with stage("run tests") as note, ExitStack() as stack:
         sandboxes = sandboxes or stack.enter_context(closing(RunSandboxes()))
         try:
-            key = _key(run, attempt.candidate, attempt.environment)
+            key = _key(run, attempt.candidate, attempt.environment) + _reference_key(run, attempt.candidate)
             report = _REPORTS.get_or_compute(run.settings, key, lambda: _judge(run, attempt, samples, sandboxes))
         except PackageError as error:
             # A test imports it. Not cached: the index may have it tomorrow.
@@ -112,6 +120,14 @@ def _key(run: Run, candidate: Candidate, lock: EnvironmentLock) -> list[Any]:
     ]
 
 
+def _reference_key(run: Run, candidate: Candidate) -> list[Any]:
+    """What the comparison with the reference depends on besides; nothing where there is none."""
+    if candidate.reference is None or not run.settings.reference:
+        return []
+    request = run.request
+    return [candidate.reference, request.prompt, request.constraints, request.schema_text, _rivals(run, candidate)]
+
+
 def _report_text(report: TestReport) -> str:
     passed, expected = count_tests(report)
     scripts = f"script on {len(report.runs)} case{'' if len(report.runs) == 1 else 's'}"
@@ -122,12 +138,23 @@ def _report_text(report: TestReport) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _JudgingContext:
-    """The candidate, its sandboxes and the samples; the files of examples are written to `folder`."""
+    """The candidate, its sandboxes and the samples; the files of examples are written to `folder`.
+
+    `arguments` are the values of the run on the samples, None if one is not known.
+    """
 
     candidate: Candidate
     sandboxes: CandidateSandboxes
     samples: Mapping[str, Path]
     folder: Path
+    arguments: Mapping[str, JsonValue] | None
+
+
+class _CheckedScript(NamedTuple):
+    """A run of the script, and what it left."""
+
+    run: ScriptRun
+    outputs: Mapping[str, Output]
 
 
 def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: RunSandboxes) -> TestReport:
@@ -137,28 +164,35 @@ def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: R
         return TestReport(build_cause=flaw)
     opened = sandboxes.for_candidate(run, attempt.candidate, attempt.environment)
     with tempfile.TemporaryDirectory(prefix="codegen-examples-") as folder, ThreadPoolExecutor(WORKERS) as pool:
-        context = _JudgingContext(attempt.candidate, opened, samples, Path(folder))
-        runs = [pool.submit(check) for check in _script_checks(run, context)]
+        tests = None if run.settings.skip_tests else attempt.candidate.tests
+        arguments = known_arguments(run.request, tests, samples)
+        context = _JudgingContext(attempt.candidate, opened, samples, Path(folder), arguments)
+        scripts = [pool.submit(check) for check in _script_checks(run, context)]
         suites = [pool.submit(check) for check in _suite_checks(run, context)]
+        compared = _start_comparison(run, context, pool)
+        checked = [future.result() for future in scripts]
         return TestReport(
-            runs=tuple(future.result() for future in runs), suites=tuple(future.result() for future in suites)
+            runs=tuple(script.run for script in checked),
+            suites=tuple(future.result() for future in suites),
+            reference=compared(checked) if compared else None,
         )
 
 
-def _script_checks(run: Run, context: _JudgingContext) -> list[Callable[[], ScriptRun]]:
+def _script_checks(run: Run, context: _JudgingContext) -> list[Callable[[], _CheckedScript]]:
     """The user's examples, then the run on the samples, if every other input has a value that is known."""
-    request = run.request
-    checks = [
-        _script_check(run, context, f"example {number}", example) for number, example in enumerate(request.examples, 1)
-    ]
-    tests = None if run.settings.skip_tests else context.candidate.tests
-    arguments = known_arguments(request, tests, context.samples)
-    if arguments is not None and not is_run_by_example(request, arguments):
-        checks.append(_script_check(run, context, SAMPLES_CASE, Example(inputs=arguments, outputs={})))
+    checks = _example_checks(run, context)
+    if context.arguments is not None and not is_run_by_example(run.request, dict(context.arguments)):
+        example = Example(inputs=dict(context.arguments), outputs={})
+        checks.append(_script_check(run, context, SAMPLES_CASE, example))
     return checks
 
 
-def _script_check(run: Run, context: _JudgingContext, case: str, example: Example) -> Callable[[], ScriptRun]:
+def _example_checks(run: Run, context: _JudgingContext) -> list[Callable[[], _CheckedScript]]:
+    numbered = enumerate(run.request.examples, 1)
+    return [_script_check(run, context, f"example {number}", example) for number, example in numbered]
+
+
+def _script_check(run: Run, context: _JudgingContext, case: str, example: Example) -> Callable[[], _CheckedScript]:
     request = run.request
     values: dict[str, Any] = dict(context.samples)
     for name, value in example.inputs.items():
@@ -174,7 +208,7 @@ def _script_check(run: Run, context: _JudgingContext, case: str, example: Exampl
         tells_variables=True,
     )
 
-    def check() -> ScriptRun:
+    def check() -> _CheckedScript:
         script_run, outputs = with_retries(
             lambda: run_script(context.sandboxes.scripts, job), run.settings.sandbox_retries
         )
@@ -182,7 +216,7 @@ def _script_check(run: Run, context: _JudgingContext, case: str, example: Exampl
         if cause is None and example.outputs:
             cause = expect_outputs(outputs, example.outputs, request.outputs)
         arguments = example.inputs if case == SAMPLES_CASE else {}
-        return script_run.model_copy(update={"cause": cause, "arguments": arguments})
+        return _CheckedScript(script_run.model_copy(update={"cause": cause, "arguments": arguments}), outputs)
 
     return check
 
@@ -242,3 +276,77 @@ def _suite_check(run: Run, context: _JudgingContext, origin: SuiteOrigin, source
         return with_retries(lambda: run_suite(context.sandboxes.suites, job), run.settings.sandbox_retries)
 
     return check
+
+
+# --- the reference ---
+
+
+def _start_comparison(
+    run: Run, context: _JudgingContext, pool: Executor
+) -> Callable[[Sequence[_CheckedScript]], ReferenceReport | None] | None:
+    """Start to compare the candidate with its reference; the function returned ends it. None if there is nothing to."""
+    candidate, arguments = context.candidate, context.arguments
+    if candidate.reference is None or arguments is None or not run.settings.reference:
+        return None
+    comparison = Comparison(
+        request=run.request,
+        samples=context.samples,
+        arguments=arguments,
+        folder=context.folder,
+        sandbox=context.sandboxes.suites,
+        limits=context.sandboxes.limits,
+        env=run.settings.env_vars,
+    )
+    checks = [pool.submit(check) for check in _checks_of_reference(run, context, candidate.reference)]
+    running = start_comparison(pool, comparison, candidate.solution.code, candidate.reference)
+
+    def finish(scripts: Sequence[_CheckedScript]) -> ReferenceReport | None:
+        broken = next((flaw for check in checks if (flaw := check.result())), "")
+        if broken:
+            return ReferenceReport(dropped=broken)
+        on_samples = _run_on_samples(run.request, scripts, arguments)
+        if on_samples is None or on_samples.run.cause is not None:
+            return None
+        report = running.finish(computed_outputs(on_samples.outputs, run.request.outputs))
+        rivals = {} if report.difference is None else _rivals(run, candidate)
+        witnesses = agreeing_programs(comparison, candidate.solution.code, rivals)
+        return report.model_copy(update={"witnesses": witnesses})
+
+    return finish
+
+
+def _checks_of_reference(run: Run, context: _JudgingContext, reference: str) -> list[Callable[[], str]]:
+    """The user's own checks of the reference; each says what it broke, "" if nothing."""
+    script = context.candidate.solution.model_copy(update={"code": reference})
+    sandboxes = replace(context.sandboxes, scripts=context.sandboxes.suites)
+    candidate = context.candidate.model_copy(update={"solution": script})
+    own = replace(context, candidate=candidate, sandboxes=sandboxes, folder=context.folder / "reference")
+    own.folder.mkdir()
+    tests = [] if run.request.tests is None else [_suite_check(run, own, "user", run.request.tests)]
+
+    def of_example(check: Callable[[], _CheckedScript]) -> str:
+        checked = check().run
+        return f"it breaks {checked.case}: {checked.cause.summary}" if checked.cause else ""
+
+    def of_tests(check: Callable[[], SuiteReport]) -> str:
+        cause = check().cause
+        return f"it breaks the user's tests: {cause.summary}" if cause else ""
+
+    examples = [functools.partial(of_example, check) for check in _example_checks(run, own)]
+    return [*examples, *(functools.partial(of_tests, check) for check in tests)]
+
+
+def _run_on_samples(
+    request: Request, scripts: Sequence[_CheckedScript], arguments: Mapping[str, JsonValue]
+) -> _CheckedScript | None:
+    """The run on the samples with these values, which an example may have made."""
+    cases = {f"example {number}" for number, case in enumerate(request.examples, 1) if case.inputs == arguments}
+    return next((script for script in scripts if script.run.case in {SAMPLES_CASE, *cases}), None)
+
+
+def _rivals(run: Run, candidate: Candidate) -> dict[int, str]:
+    """The newest candidates of other drafts that fail by nothing but the reference, by their numbers."""
+    mine = next((attempt for attempt in run.attempts if attempt.candidate == candidate), None)
+    root = lineage_of(run, mine)[0].number if mine else 0
+    newest = {lineage_of(run, other)[0].number: other for other in run.attempts if differs_from_reference(other.report)}
+    return {other.number: other.candidate.solution.code for number, other in newest.items() if number != root}

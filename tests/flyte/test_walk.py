@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 
+import large_sales_job as sales
 import pytest
 import row_count_job as job
 from flytekit.types.file import FlyteFile
@@ -29,6 +30,7 @@ KEPT = {"extract_context", "infer_schemas", "write_solution", "write_tests", "re
 LOST_WHEN_DONE = {"extract_context", "write_solution", "write_tests", "build_first_environment", "finish"}
 ENV = {"ONE": "1", "TWO": "2"}
 GATEWAYS_ERROR = HttpError(520)
+NOTHING_TO_REPAIR = {"cause": "Nothing is wrong.", "error_type": "logic"}
 NEEDS_SIX = {**job.solution(0), "code": f"__import__('si' + 'x')\n{job.code(0)}"}
 
 
@@ -235,3 +237,23 @@ def test_a_model_is_sampled_and_scored_in_pods_and_a_second_execution_asks_and_j
     asked, judged = ["sample_chunk", "sample_chunk"], ["judge_part", "judge_part"]
     once = [*planned, *asked, *joined, *judged, "gather_evaluation"]
     assert walk.order == [*once, *(name for name in once if name not in {*asked, *judged})]
+
+
+def test_a_difference_from_the_reference_is_settled_by_a_repair_and_a_third_draft_in_pods_of_their_own(
+    walk: Walk, tmp_path: Path
+) -> None:
+    wrong = {"test_code": sales.tests(None)["test_code"], "reference": sales.reference()}
+    script = {
+        "SolutionReply": [sales.solution(sales.code(sales.WRONG)), sales.solution(sales.code("not amount < 10"))],
+        "TestsReply": [wrong],
+        "RepairReply": [NOTHING_TO_REPAIR, NOTHING_TO_REPAIR],
+    }
+    samples = {"sales": FlyteFile(str(sales.write_sample(tmp_path / "sales.csv")))}
+    with ModelServer(script) as server:
+        given = {"prompt": sales.PROMPT, "samples": samples, "outputs": sales.OUTPUTS, "min_test_strength": 0.0}
+        result = generated(walk, server, tmp_path, **given)
+        assert len(server.calls) == 5
+    assert result.success, result.error
+    assert [attempt.action for attempt in result.attempt_history] == ["first_draft", "repair", "independent_draft"]
+    assert walk.order[len(FIRST_DRAFT) : len(FIRST_DRAFT) + 2] == ["repair", "run_tests_and_advance"]
+    assert "draft_anew" in walk.order

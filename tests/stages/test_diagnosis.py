@@ -9,9 +9,10 @@ from flyteplugins_codegen.models.environment import EnvironmentLock
 from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Example, Request
 from flyteplugins_codegen.models.run import Attempt, Cause, Run, ScriptRun, SuiteReport, TestOutcome, TestReport
 from flyteplugins_codegen.models.settings import Settings
+from flyteplugins_codegen.stages.actions import DropTests, Redraft, Repair
 from flyteplugins_codegen.stages.attempts import carry_out
 from flyteplugins_codegen.stages.diagnosis import suspect
-from flyteplugins_codegen.stages.loop import DropTests, Redraft, Repair, next_action
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.repair import apply_repair
 
 TESTS = """\

@@ -18,16 +18,7 @@ from flyteplugins_codegen.models.run import (
 )
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import ModelCall
-from flyteplugins_codegen.stages.attempts import (
-    carry_out,
-    with_calls,
-    with_changed,
-    with_next,
-    with_round,
-    with_unusable,
-)
-from flyteplugins_codegen.stages.lineage import base_attempt
-from flyteplugins_codegen.stages.loop import (
+from flyteplugins_codegen.stages.actions import (
     AddPackages,
     AddSystemPackages,
     BuildEnvironment,
@@ -40,9 +31,17 @@ from flyteplugins_codegen.stages.loop import (
     Repair,
     RunTests,
     StrengthenTests,
-    describe_cause,
-    next_action,
 )
+from flyteplugins_codegen.stages.attempts import (
+    carry_out,
+    with_calls,
+    with_changed,
+    with_next,
+    with_round,
+    with_unusable,
+)
+from flyteplugins_codegen.stages.lineage import base_attempt
+from flyteplugins_codegen.stages.loop import describe_cause, next_action
 
 PLAN = CodePlan(description="d", approach="a")
 LOCK = EnvironmentLock(python="3.11", platform="linux", digest="d")

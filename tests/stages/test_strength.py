@@ -14,7 +14,8 @@ from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, R
 from flyteplugins_codegen.models.run import Attempt, Run, ScriptRun, SuiteReport, TestOutcome, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Budget, ModelCall
-from flyteplugins_codegen.stages.loop import Finish, MeasureStrength, StrengthenTests, next_action
+from flyteplugins_codegen.stages.actions import Finish, MeasureStrength, StrengthenTests
+from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.strength import measure_part, parts_of, strength_of, with_parts
 
 # It passes whatever `main` does.

@@ -48,9 +48,9 @@ def registered(archive: Path, folder: Path, start_pod: StartPod) -> Walk:
 
 def generated(walk: Walk, server: ModelServer, folder: Path, **given: Any) -> CodeGenEvalResult:
     """What the registered workflow returns, launched with its defaults and these inputs."""
-    given |= {"prompt": "count", "model": "openai/any", "api_base": server.url, "outputs": job.OUTPUTS}
-    given["samples"] = {"table": FlyteFile(str(job.write_table(folder / "table.csv", rows=3)))}
-    result: CodeGenEvalResult = outputs_of(walk, generate, given)["result"]
+    usual = {"prompt": "count", "model": "openai/any", "api_base": server.url, "outputs": job.OUTPUTS}
+    usual["samples"] = {"table": FlyteFile(str(job.write_table(folder / "table.csv", rows=3)))}
+    result: CodeGenEvalResult = outputs_of(walk, generate, {**usual, **given})["result"]
     return result
 
 

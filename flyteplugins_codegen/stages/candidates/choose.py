@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.judging.equality import CANDIDATE_OUTPUTS, are_close
 from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.reference import REFERENCE_FILE
 from flyteplugins_codegen.models.run import Attempt, Group, ScriptRun, SuiteReport, TestReport
 
 _JUDGING_KINDS = frozenset({"test_failed"})
@@ -65,20 +66,25 @@ def _same_cases(one: TestReport, other: TestReport) -> Iterator[tuple[ScriptRun,
 
 
 def passed_generated_tests(report: TestReport) -> tuple[str, ...]:
-    """The generated tests that passed. A suite that failed as a whole has none."""
-    return tuple(
+    """The generated tests that passed; the reference counts as one. A suite that failed as a whole has none."""
+    tests = tuple(
         test.name
         for suite in _generated(report)
         if suite.cause is None or suite.cause.kind in _JUDGING_KINDS
         for test in suite.tests
         if test.outcome == "passed"
     )
+    return (*tests, REFERENCE_FILE) if report.reference is not None and report.reference.agrees else tests
 
 
 def failed_generated_tests(report: TestReport) -> tuple[str, ...]:
-    """The generated tests that did not pass. A suite that failed as a whole is listed by the kind of its cause."""
+    """The generated tests that did not pass; the reference counts as one if it differs.
+
+    A suite that failed as a whole is listed by the kind of its cause.
+    """
     passed = set(passed_generated_tests(report))
     names = [name for suite in _generated(report) for name in suite.expected if name not in passed]
+    names += [REFERENCE_FILE] if report.reference_cause is not None else []
     kinds = [suite.cause.kind for suite in _generated(report) if suite.cause is not None]
     return tuple(names) or tuple(kinds)
 
@@ -135,7 +141,20 @@ def does_same(one: Attempt, other: Attempt) -> bool:
         passed_generated_tests(second)
     ):
         return False
-    return same_outputs(first, second)
+    return same_outputs(first, second) and _differ_alike(first, second)
+
+
+def _differ_alike(one: TestReport, other: TestReport) -> bool:
+    """Whether not both differ from the reference, or both in the same way."""
+    first = one.reference and one.reference.difference
+    second = other.reference and other.reference.difference
+    if not (first and second):
+        return True
+    return (first.case, first.output_name, first.solution_answer) == (
+        second.case,
+        second.output_name,
+        second.solution_answer,
+    )
 
 
 def _group(members: Sequence[Attempt]) -> Group:

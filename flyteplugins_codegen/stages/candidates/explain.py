@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.job import Request
+from flyteplugins_codegen.models.reference import OutputsDiffer
 from flyteplugins_codegen.models.run import (
     SAMPLES_CASE,
     Answer,
@@ -122,6 +123,26 @@ def _vote_of_generated_tests(run: Run, chosen: Attempt, report: TestReport) -> f
 
 
 def last_disagreement(run: Run) -> Disagreement | None:
+    """Where the final attempt differs from the reference, or else the last round's candidates from each other."""
+    final = final_attempt(run)
+    reference = final.report.reference if final and final.report else None
+    if final and reference and reference.difference:
+        return _from_reference(final, reference.difference)
+    return _disagreement_of_rounds(run)
+
+
+def _from_reference(attempt: Attempt, found: OutputsDiffer) -> Disagreement:
+    place = f"{found.output_name}, {found.where}: " if found.where else f"{found.output_name}: "
+    rows = f"{found.row_count} rows of {found.sample}:\n{found.rows.rstrip()}" if found.rows else ""
+    answers = (
+        Answer(attempts=(attempt.number,), text=place + found.solution_answer),
+        Answer(attempts=(), text=place + found.reference_answer),
+    )
+    told = "; ".join(filter(None, [found.arguments, rows])) or found.case
+    return Disagreement(case=found.case, input=shorten_middle(told, _INPUT_CHARS), answers=answers)
+
+
+def _disagreement_of_rounds(run: Run) -> Disagreement | None:
     """The disagreement in the last round with several candidates, whether one of them was chosen or none."""
     numbers = sorted({attempt.round_number for attempt in run.attempts})
     rounds = [[attempt for attempt in run.attempts if attempt.round_number == number] for number in numbers]

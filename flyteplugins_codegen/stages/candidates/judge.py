@@ -50,6 +50,8 @@ def _outcome(attempt: Attempt) -> dict[str, object]:
 
 
 def _identity(attempt: Attempt) -> tuple[object, ...]:
-    """What a verdict depends on: the script, its packages and the tests."""
-    solution = attempt.candidate.solution
-    return solution.code, frozenset(solution.packages), frozenset(solution.system_packages), attempt.candidate.tests
+    """What a verdict depends on: the script, its packages, the tests and the reference."""
+    candidate = attempt.candidate
+    solution = candidate.solution
+    packages = frozenset(solution.packages), frozenset(solution.system_packages)
+    return solution.code, *packages, candidate.tests, candidate.reference

@@ -19,11 +19,11 @@ from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.refresh import Earlier, Examination, Refresh, Renewal
 from flyteplugins_codegen.models.run import Attempt, Cause, Run, TestReport
 from flyteplugins_codegen.portable.validator import UncheckedError, UnreadableError, check_table, describe
+from flyteplugins_codegen.stages.actions import Driven
 from flyteplugins_codegen.stages.arguments import inputs_without_sample, ran_on_samples
 from flyteplugins_codegen.stages.attempts import with_changed
 from flyteplugins_codegen.stages.context import extract_context, infer_schemas, with_rules, with_schemas
 from flyteplugins_codegen.stages.drive import drive_on
-from flyteplugins_codegen.stages.loop import Driven
 from flyteplugins_codegen.stages.model_calls import open_account
 from flyteplugins_codegen.stages.privacy import shown_profiles
 from flyteplugins_codegen.stages.refresh.decide import Regenerate, RepairEarlier, matters_in

@@ -12,8 +12,10 @@ from pydantic import JsonValue
 from flyteplugins_codegen.html.code import FileChange, changes, plain_code, render_change
 from flyteplugins_codegen.html.kit import Room, badge, bullets, facts, fitting, folded, log, seconds, size, table, text
 from flyteplugins_codegen.models.job import Candidate
+from flyteplugins_codegen.models.reference import REFERENCE_FILE, ReferenceReport
 from flyteplugins_codegen.models.run import (
     SAMPLES_CASE,
+    Answer,
     Attempt,
     Disagreement,
     DroppedTest,
@@ -43,6 +45,7 @@ def render_checks(report: TestReport, room: Room) -> str:
     parts = [log(report.build_cause.message, room.chars)] if report.build_cause else []
     parts.append(_runs(report.runs, room))
     parts += [_suite(suite, room) for suite in report.suites]
+    parts += [_reference(report.reference, room)] if report.reference else []
     if report.isolation:
         parts.append(folded("Isolation", f'<p class="muted">{fitting(", ".join(report.isolation), 2_000)}</p>'))
     return "".join(parts)
@@ -85,6 +88,23 @@ def _suite(suite: SuiteReport, room: Room) -> str:
     message = log(suite.cause.message, room.chars) if suite.cause is not None and not failed else ""
     listed = bullets(_tests(suite.tests, room), "tests")
     return bullets([head + message + listed + folded("Output of the tests", log(suite.output, room.chars))], "checks")
+
+
+def _reference(reference: ReferenceReport, room: Room) -> str:
+    """The comparison with the second computation: the cases with the same outputs, and the one that differs."""
+    if reference.dropped:
+        return bullets([f"The reference was not used: {fitting(reference.dropped, room.chars)}"], "checks")
+    head = _mark(is_passed=reference.difference is None) + f"The reference: {_agreed(reference)}"
+    found = reference.difference
+    shown = log("\n".join(filter(None, [found.summary, found.rows])), room.chars) if found else ""
+    left_open = bullets((fitting(each.summary, room.chars) for each in reference.unsettled[: room.rows]), "outputs")
+    return bullets([head + shown + folded("Differences that the description leaves open", left_open)], "checks")
+
+
+def _agreed(reference: ReferenceReport) -> str:
+    count = len(reference.agreed)
+    named = text(", ".join(reference.agreed))
+    return f"same outputs on {count} case{'s' if count != 1 else ''}{f' ({named})' if named else ''}"
 
 
 def _tests(tests: tuple[TestOutcome, ...], room: Room) -> list[str]:
@@ -134,9 +154,20 @@ def render_trust(
         (
             ("Confidence", _confidence(confidence)),
             ("Test strength", _strength(strength)),
+            ("Second computation", _second_computation(chosen)),
         )
     )
     return known + _survivors(strength) + _disagreement(disagreement) + _dropped(dropped)
+
+
+def _second_computation(chosen: Attempt | None) -> str:
+    reference = chosen.report.reference if chosen and chosen.report else None
+    if reference is None:
+        return ""
+    if reference.dropped:
+        return f"not used: {fitting(reference.dropped, _CHARS)}"
+    differs = f"; differs {fitting(reference.difference.summary, _CHARS)}" if reference.difference else ""
+    return f"written from the description alone: {_agreed(reference)}{differs}"
 
 
 def _strength(strength: TestStrength | None) -> str:
@@ -162,11 +193,15 @@ def _disagreement(disagreement: Disagreement | None) -> str:
     if disagreement is None:
         return ""
     rows = [
-        (", ".join(map(str, answer.attempts[:_MOST_ROWS])), f'<pre class="log">{fitting(answer.text, _CHARS)}</pre>')
+        (_whose(answer), f'<pre class="log">{fitting(answer.text, _CHARS)}</pre>')
         for answer in disagreement.answers[:_MOST_ROWS]
     ]
     case = f"{fitting(disagreement.case, _CHARS)}: {fitting(disagreement.input, _CHARS)}"
     return f"<h3>Where candidates differ</h3><p>{case}</p>{table(('attempts', 'answer'), rows)}"
+
+
+def _whose(answer: Answer) -> str:
+    return ", ".join(map(str, answer.attempts[:_MOST_ROWS])) or REFERENCE_FILE
 
 
 def _dropped(dropped: Sequence[DroppedTest]) -> str:

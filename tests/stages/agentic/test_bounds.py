@@ -13,9 +13,10 @@ from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, R
 from flyteplugins_codegen.models.run import Cause, Run, TestReport
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Budget, Message, ToolCall, ToolResult
+from flyteplugins_codegen.stages.actions import Finish, WorkAsAgent
 from flyteplugins_codegen.stages.agentic.conversation import bounded
 from flyteplugins_codegen.stages.attempts import with_changed, with_next
-from flyteplugins_codegen.stages.loop import Finish, WorkAsAgent, next_action
+from flyteplugins_codegen.stages.loop import next_action
 
 BOTH = (write("solution.py", RIGHT), write("test_solution.py", SUITE))
 LOOK = turn(("list", {}))

@@ -11,9 +11,10 @@ from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import Attempt, Run, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import Budget, ModelCall, Usage
+from flyteplugins_codegen.stages.actions import DropTests, Finish, FirstDraft, JudgeSideBySide, Redraft
 from flyteplugins_codegen.stages.candidates.explain import final_attempt
 from flyteplugins_codegen.stages.candidates.judge import distinct_pending, with_judged
-from flyteplugins_codegen.stages.loop import DropTests, Finish, FirstDraft, JudgeSideBySide, Redraft, next_action
+from flyteplugins_codegen.stages.loop import next_action
 
 CALL = ModelCall(purpose="solution", model="m", usage=Usage(input_tokens=900, output_tokens=100), cost_usd=0.5)
 

@@ -1,0 +1,1 @@
+"""Files derived from samples, on which two programs of the same job are compared."""
