@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from benchmarks.verdict.corpus import Job, Suite, SuiteKind
+from benchmarks.verdict.corpus import Job, Suite, SuiteKind, Variant
 from benchmarks.verdict.verdicts import ReferenceKind, Trial
 
+MOST_WRONG = 12
 _ROTATION: tuple[SuiteKind, ...] = ("thin", "good", "thin")
 
 
@@ -22,8 +24,8 @@ def suite_trials(job: Job) -> Iterator[Trial]:
 
 
 def solution_trials(job: Job) -> Iterator[Trial]:
-    """Every other solution under one suite: two thirds of them under thin ones."""
-    for number, variant in enumerate((*job.solutions[1:], *job.wrong)):
+    """The other right solutions and a dozen wrong ones, each under one suite: two thirds of them under thin ones."""
+    for number, variant in enumerate((*job.solutions[1:], *_chosen(job.wrong))):
         yield Trial(job=job, solution=variant, suite=_rotated(job, number))
 
 
@@ -31,7 +33,7 @@ def doubtful_trials(job: Job) -> Iterator[Trial]:
     """Solutions without a second computation, with a wrong one, and with one that has the same mistake."""
     rights, wrongs = job.solutions, job.wrong
     shift = sum(map(ord, job.name))  # another kind of mistake in each job
-    references: list[tuple[ReferenceKind, int]] = [("none", 3), ("same mistake", 2)]
+    references: list[tuple[ReferenceKind, int]] = [("none", 2), ("same mistake", 1)]
     for kind, count in references:
         for number in range(count):
             variant = wrongs[(shift + 4 * number) % len(wrongs)]
@@ -40,6 +42,16 @@ def doubtful_trials(job: Job) -> Iterator[Trial]:
     if job.wrong_reference is not None:
         for number, variant in enumerate(rights):
             yield Trial(job=job, solution=variant, suite=_rotated(job, number), reference="wrong")
+
+
+def _chosen(wrong: Sequence[Variant]) -> list[Variant]:
+    """Up to `MOST_WRONG`, of each kind about as many."""
+    ranks: Counter[str] = Counter()
+    ranked = []
+    for variant in wrong:
+        ranked.append((ranks[variant.kind], variant))
+        ranks[variant.kind] += 1
+    return [variant for _, variant in sorted(ranked, key=lambda pair: pair[0])][:MOST_WRONG]
 
 
 def _rotated(job: Job, number: int) -> Suite:
