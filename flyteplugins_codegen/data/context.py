@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import takewhile
 from typing import Any
 
 from pydantic import JsonValue
 
+from flyteplugins_codegen.data.column_table import column_table, value_text
+from flyteplugins_codegen.data.mentions import mentioned_columns
 from flyteplugins_codegen.data.privacy.masking import Fakes, Masker, mask_profile, masking_key
 from flyteplugins_codegen.data.profile import ProfiledSample, profile_with_rows
 from flyteplugins_codegen.errors import RequestError
@@ -28,6 +29,8 @@ _COSTS_PER_TOKEN = 3  # see `token_cost`
 _MOST_TOKENS_OF_A_SAMPLE = 2000
 _FEWEST_TOKENS_OF_A_SAMPLE = 330
 _COLUMNS_SHARE = 0.6
+_AMPLE_COST = 2400  # of columns and rows: up to it, nothing of a sample is told tersely
+_UNBOUNDED = 1 << 30
 _NAME_CHARACTERS = 80
 _VALUE_CHARACTERS = 40
 _NOTE_CHARACTERS = 300
@@ -47,17 +50,6 @@ _FORMAT_NAMES = {
     "jsonl": "JSON Lines",
     "excel": "Excel",
 }
-_TYPE_NAMES = {
-    "date32[day]": "date",
-    "double": "float",
-    "float": "float32",
-    "int64": "int",
-    "string": "text",
-    "large_string": "text",
-    "null": "empty",
-}
-_COLUMNS_HEADER = ("|column|type|nulls|distinct|range|mean; quartiles|values|", "|-|-|-|-|-|-|-|")
-_COLUMNS_LEGEND = "(`~`: an estimate)"
 
 
 def extract_data_context(
@@ -67,13 +59,15 @@ def extract_data_context(
     *,
     max_tokens: int = MAX_TOKENS,
     key: bytes | None = None,
+    job: str = "",
 ) -> DataContext:
     """Profile the samples and render the text about them that a model may see.
 
     `.samples` are the unmasked profiles. `.text` renders them under the rules of `privacy` (`masked`, `rows`,
     `profile`, or a `Privacy` that also names columns), in about `max_tokens` tokens, with at most `max_sample_rows`
     rows of each sample. `.masking` reports what was replaced. `.digest` is the SHA-256 of all this. Fakes are generated
-    from `key`, by default one derived from the samples, so that the same samples have the same text.
+    from `key`, by default one derived from the samples, so that the same samples have the same text. Columns that `job`
+    mentions come first; see `render_context`.
 
     Raises:
         RequestError: an unknown privacy mode.
@@ -82,17 +76,34 @@ def extract_data_context(
     rules = _parse_privacy(privacy)
     profiled = [profile_with_rows(value, name, max_sample_rows) for name, value in samples.items()]
     profiles = {sample.profile.name: sample.profile for sample in profiled}
-    masker = Masker(rules, Fakes(key or masking_key(*(profile.model_dump_json() for profile in profiles.values()))))
+    context = DataContext(samples=profiles, foreign_keys=_foreign_keys(profiled))
+    return with_text(context, max_sample_rows, rules, max_tokens=max_tokens, key=key, job=job)
+
+
+def with_text(
+    context: DataContext,
+    max_sample_rows: int,
+    privacy: Privacy,
+    *,
+    max_tokens: int = MAX_TOKENS,
+    key: bytes | None = None,
+    job: str = "",
+) -> DataContext:
+    """The profiles of a context with their text, masking and digest made anew; no sample is read.
+
+    See `extract_data_context`.
+    """
+    profiles = context.samples
+    masker = Masker(privacy, Fakes(key or masking_key(*(profile.model_dump_json() for profile in profiles.values()))))
     masked = {name: mask_profile(profile, masker) for name, profile in profiles.items()}
-    foreign_keys = _foreign_keys(profiled)
-    text = render_context([profile for profile, _ in masked.values()], max_sample_rows, foreign_keys, max_tokens)
-    context = DataContext(
+    shown = [profile for profile, _ in masked.values()]
+    told = DataContext(
         samples=profiles,
-        foreign_keys=foreign_keys,
+        foreign_keys=context.foreign_keys,
         masking={name: report for name, (_, report) in masked.items()},
-        text=text,
+        text=render_context(shown, max_sample_rows, context.foreign_keys, max_tokens, job),
     )
-    return context.model_copy(update={"digest": digest(context.model_dump_json())})
+    return told.model_copy(update={"digest": digest(told.model_dump_json())})
 
 
 def _parse_privacy(privacy: str | Privacy) -> Privacy:
@@ -116,8 +127,12 @@ def render_context(
     max_sample_rows: int,
     foreign_keys: Sequence[ForeignKey] = (),
     max_tokens: int = MAX_TOKENS,
+    job: str = "",
 ) -> str:
     """Render the text for a prompt, of about `max_tokens` tokens and at most 2,000 for each sample.
+
+    Columns that the text of the job mentions, and those of foreign keys, come first; of a sample that would take long,
+    only these are told in full, and of the others the names and types. Without a mention all columns are alike.
 
     The least useful is left out first, and the text says so: columns with one value or none, then columns that are
     mostly null or mirror another, then the last columns, then the last of the chosen rows. A long value is shortened
@@ -125,7 +140,10 @@ def render_context(
     """
     share = max_tokens // max(1, len(profiles))
     budget = _COSTS_PER_TOKEN * min(_MOST_TOKENS_OF_A_SAMPLE, max(_FEWEST_TOKENS_OF_A_SAMPLE, share))
-    texts = [_sample_text(profile, max_sample_rows, budget) for profile in profiles]
+    texts = [
+        _sample_text(profile, max_sample_rows, budget, _first_columns(profile, foreign_keys, job))
+        for profile in profiles
+    ]
     return "\n".join([*texts, *_relations(foreign_keys)])
 
 
@@ -139,18 +157,38 @@ def _relations(foreign_keys: Sequence[ForeignKey]) -> list[str]:
     return ["## Between the samples", *lines, ""]
 
 
-def _sample_text(profile: SampleProfile, max_sample_rows: int, budget: int) -> str:
+def _first_columns(profile: SampleProfile, foreign_keys: Sequence[ForeignKey], job: str) -> frozenset[str]:
+    """The columns that the job mentions, with those of foreign keys; none if it mentions none."""
+    mentioned = mentioned_columns(profile.columns.values(), job)
+    ends = [(key.sample, key.column) for key in foreign_keys] + [
+        (key.key_sample, key.key_column) for key in foreign_keys
+    ]
+    return mentioned and mentioned.union(column for sample, column in ends if sample == profile.name)
+
+
+def _sample_text(profile: SampleProfile, max_sample_rows: int, budget: int, first: frozenset[str]) -> str:
     parts = [_heading(profile), *_notes(profile)]
-    first_lines = _first_lines(profile) if max_sample_rows else []
-    if profile.columns:
-        findings = list(_findings(profile))
-        remaining = budget - _cost(first_lines) - _cost(parts) - _cost(findings)
-        columns, table = _columns_table(profile, int(remaining * _COLUMNS_SHARE))
-        parts += [*table, *findings]
-        remaining = budget - _cost(first_lines) - _cost(parts)
-        parts += _rows_text(profile, [column.name for column in columns], max_sample_rows, remaining)
-    parts += _line_shapes(profile)
-    return "\n".join([*parts, *first_lines]) + "\n"
+    begin = _begin_lines(profile) if max_sample_rows else []
+    if not profile.columns:
+        return "\n".join([*parts, *_line_shapes(profile), *_begin_text(begin)]) + "\n"
+    findings = list(_findings(profile))
+    remaining = budget - _cost([*begin, *parts, *findings])
+    tells_others = not first or _cost_of_rows(profile, max_sample_rows) <= _AMPLE_COST
+    table = column_table(profile, int(remaining * _COLUMNS_SHARE), first, tells_others=tells_others)
+    parts += [*table.lines, *findings]
+    names = [column.name for column in table.columns]
+    rows = profile.sample_rows[:max_sample_rows]
+    if begin == _csv_lines(list(profile.columns), rows)[: len(begin)] and len(names) == len(profile.columns):
+        begin = []  # the rows show the same text
+    rows = rows[_shown_rows(begin, profile, rows) :]
+    parts += _rows_text(profile, names, rows, budget - _cost([*begin, *parts]))
+    return "\n".join([*parts, *_line_shapes(profile), *_begin_text(begin)]) + "\n"
+
+
+def _cost_of_rows(profile: SampleProfile, limit: int) -> int:
+    """What the table of all columns and the rows with all of them cost."""
+    names = list(profile.columns)
+    return _cost([*column_table(profile, _UNBOUNDED).lines, *_csv_lines(names, profile.sample_rows[:limit])])
 
 
 def _cost(lines: Sequence[str]) -> int:
@@ -211,22 +249,28 @@ def _list_some(items: Sequence[str], separator: str = ", ") -> str:
     return cell(separator.join(items[:_MOST_LISTED]), _NOTE_CHARACTERS) + more
 
 
-def _rows_text(profile: SampleProfile, names: list[str], limit: int, budget: int) -> list[str]:
-    """Return the chosen rows as CSV, as many as fit."""
-    rows = profile.sample_rows[:limit]
+def _rows_text(
+    profile: SampleProfile, names: Sequence[str], rows: Sequence[Mapping[str, JsonValue]], budget: int
+) -> list[str]:
+    """Return the rows as CSV, each once, as many as fit. What the first lines of the file show is not among them."""
     if not rows:
         return []
-    lines, remaining = [_csv_line(names)], budget - 80
-    remaining -= token_cost(lines[0])
-    for row in rows:
-        line = _csv_line([_value_text(row.get(name)) for name in names])
+    header, *lines = _csv_lines(names, rows)
+    remaining = budget - 80 - token_cost(header)
+    shown: list[str] = []
+    is_whole = len(names) == len(profile.columns)
+    for line in lines if is_whole else dict.fromkeys(lines):
         remaining -= token_cost(line) + 1
-        if remaining < 0 and len(lines) > 1:
+        if remaining < 0 and shown:
             break
-        lines.append(line)
-    if len(lines) - 1 == profile.row_count:
-        return ["All rows:", *_fenced(lines)]
-    return ["Some rows, chosen for variety (no neighbours):", *_fenced(lines)]
+        shown.append(line)
+    if is_whole and len(shown) == profile.row_count:
+        return ["All rows:", *_fenced([header, *shown])]
+    return ["Some rows, chosen for variety (no neighbours):", *_fenced([header, *shown])]
+
+
+def _csv_lines(names: Sequence[str], rows: Sequence[Mapping[str, JsonValue]]) -> list[str]:
+    return [_csv_line(names), *(_csv_line([value_text(row.get(name)) for name in names]) for row in rows)]
 
 
 def _csv_line(values: Sequence[str]) -> str:
@@ -242,12 +286,32 @@ def _line_shapes(profile: SampleProfile) -> list[str]:
     return ["Lines look like:", *_fenced([one_line(f"{shape} ({count})") for shape, count in profile.line_shapes[:3]])]
 
 
-def _first_lines(profile: SampleProfile) -> list[str]:
+def _begin_lines(profile: SampleProfile) -> list[str]:
     """Return the file's first lines as they are; the rows above are values that were parsed and written again."""
     if profile.text_excerpt is None:
         return []
-    lines = [one_line(line) for line in profile.text_excerpt.rstrip("\n").split("\n")]
-    return ["It begins:", *_fenced(lines)]
+    return [one_line(line) for line in profile.text_excerpt.rstrip("\n").split("\n")]
+
+
+def _begin_text(lines: list[str]) -> list[str]:
+    return ["It begins:", *_fenced(lines)] if lines else []
+
+
+def _shown_rows(begin: Sequence[str], profile: SampleProfile, rows: Sequence[Mapping[str, JsonValue]]) -> int:
+    """How many of the first rows the first lines of the file show whole. Of a small table none: all its rows are shown.
+
+    The first rows are always chosen; whether a line is one of them is known by its values.
+    """
+    if not begin or len(rows) == profile.row_count:
+        return 0
+    has_header = profile.format == "csv" and all(name in begin[0] for name in profile.columns)
+    pairs = zip(begin[has_header:], rows, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: _is_shown(*pair), pairs))
+
+
+def _is_shown(line: str, row: Mapping[str, JsonValue]) -> bool:
+    texts = [value_text(value).removesuffix(".0") for value in row.values()]
+    return all(text in line for text in texts) and len(line) >= sum(map(len, texts)) + len(texts) - 1
 
 
 def _fenced(lines: list[str]) -> list[str]:
@@ -255,127 +319,3 @@ def _fenced(lines: list[str]) -> list[str]:
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence, *lines, fence]
-
-
-# --- the table of columns ---
-
-
-def _columns_table(profile: SampleProfile, budget: int) -> tuple[list[ColumnProfile], list[str]]:
-    """Return the most useful columns that fit, in their order, and the lines of a table about them."""
-    columns = list(profile.columns.values())
-    lines = {column.name: _column_line(column, profile.row_count or 0) for column in columns}
-    kept, used = set[str](), 0
-    for column in sorted(columns, key=lambda column: -_usefulness(column, profile)):
-        used += token_cost(lines[column.name]) + 1
-        if used > budget and kept:
-            break
-        kept.add(column.name)
-    listed = [column for column in columns if column.name in kept]
-    left_out = [column for column in columns if column.name not in kept]
-    legend = [_COLUMNS_LEGEND] if any(column.approximate for column in listed) else []
-    return listed, [*_COLUMNS_HEADER, *(lines[column.name] for column in listed), *_left_out_line(left_out), *legend]
-
-
-def _usefulness(column: ColumnProfile, profile: SampleProfile) -> int:
-    """Rate a column: 4 for a key, 3 for one that varies, 2 for mostly null or a mirror, 1 for constant, 0 for empty."""
-    if column.arrow_type == "null" or column.distinct_count == 0:
-        return 0
-    if column.is_constant or column.distinct_count == 1:
-        return 1
-    if any(mirror == column.name for _, mirror in profile.mirrors):
-        return 2
-    if column.null_count > _MOSTLY * (profile.row_count or 0):
-        return 2
-    return 4 if any(column.name in key for key in profile.candidate_keys) else 3
-
-
-def _left_out_line(columns: list[ColumnProfile]) -> list[str]:
-    """Return one line about the columns that do not fit: the first and last name of each run of one type."""
-    if not columns:
-        return []
-    runs = []
-    for kind, group in groupby(columns, key=_type_name):
-        names = [cell(column.name, _VALUE_CHARACTERS) for column in group]
-        runs.append(f"{len(names)} {kind}: {names[0]}" + (f" … {names[-1]}" if len(names) > 1 else ""))
-    more = [] if len(runs) <= _MOST_TOP_VALUES else [f"{len(runs) - _MOST_TOP_VALUES} more runs"]
-    return [f"and {len(columns)} more columns ({'; '.join([*runs[:_MOST_TOP_VALUES], *more])})"]
-
-
-def _column_line(column: ColumnProfile, row_count: int) -> str:
-    # All rows of a very small table follow, so its values are not listed here.
-    values = _values_cell(column) if row_count > _MOST_TOP_VALUES else ""
-    is_all_listed = bool(values) and column.distinct_count == len(column.top_values[:_MOST_TOP_VALUES])
-    cells = [
-        cell(column.name, _NAME_CHARACTERS),
-        _type_name(column) + (" index" if column.is_index else ""),
-        str(column.null_count),
-        _distinct_cell(column),
-        "" if is_all_listed else _range_cell(column),
-        _average_cell(column) if row_count > _MOST_TOP_VALUES and not is_all_listed else "",
-        values,
-    ]
-    return f"|{'|'.join(cells)}|"
-
-
-def _type_name(column: ColumnProfile) -> str:
-    if column.arrow_type.startswith("dictionary<"):
-        return "category"
-    return _TYPE_NAMES.get(column.arrow_type) or cell(column.arrow_type, _NAME_CHARACTERS)
-
-
-def _distinct_cell(column: ColumnProfile) -> str:
-    if column.distinct_count is None:
-        return "?"
-    return "unique" if column.is_unique else _mark(column, "distinct_count") + str(column.distinct_count)
-
-
-def _range_cell(column: ColumnProfile) -> str:
-    if column.minimum is None:
-        return ""
-    least, greatest = (cell(_value_text(value), _VALUE_CHARACTERS) for value in (column.minimum, column.maximum))
-    return least if least == greatest else f"{least} to {greatest}"
-
-
-def _average_cell(column: ColumnProfile) -> str:
-    """Return the mean and the quartiles of numbers."""
-    if column.mean is None or column.quartiles is None or column.minimum == column.maximum:
-        return ""
-    quartiles = [f"{value:.3g}" for value in column.quartiles if isinstance(value, int | float)]
-    return f"{column.mean:.6g}; {_mark(column, 'quartiles')}{', '.join(quartiles)}"
-
-
-def _values_cell(column: ColumnProfile) -> str:
-    """Return the commonest values, or the shapes of texts that rarely repeat; date formats come first."""
-    values = [f"{cell(_value_text(value), _VALUE_CHARACTERS)}: {count}" for value, count in column.top_values]
-    dates = _date_formats(column)
-    if not values:
-        return "; ".join([*dates, *_shapes(column)])
-    rest = (column.distinct_count or 0) - len(values[:_MOST_TOP_VALUES])
-    more = [f"{rest} more"] if rest > 0 else []
-    return "; ".join([*dates, _mark(column, "top_values") + ", ".join([*values[:_MOST_TOP_VALUES], *more])])
-
-
-def _date_formats(column: ColumnProfile) -> list[str]:
-    if column.text is None or not column.text.formats:
-        return []
-    ends = column.text.date_range
-    date_range = f", {_mark(column, 'text')}{ends[0]} to {ends[1]}" if ends else ""
-    return [f"dates {' or '.join(name for name, _ in column.text.formats)}{date_range}"]
-
-
-def _shapes(column: ColumnProfile) -> list[str]:
-    if column.text is None or not column.text.shapes:
-        return []
-    shapes = [cell(shape, _VALUE_CHARACTERS) for shape, _ in column.text.shapes[:_MOST_SHAPES]]
-    return [f"like {' or '.join(shapes)}"]
-
-
-def _value_text(value: JsonValue) -> str:
-    """Return a value as a person reads it."""
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _mark(column: ColumnProfile, statistic: str) -> str:
-    return "~" if statistic in column.approximate else ""

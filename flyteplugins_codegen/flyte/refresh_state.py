@@ -130,8 +130,11 @@ def earlier_of(result: CodeGenEvalResult) -> Earlier:
     if result.environment is None:
         raise NotSuccessfulError(f"{result.settings.name!r} has no environment; generate it once more")
     plan = result.plan or CodePlan(description=result.prompt, approach="")
+    judged = (attempt.candidate for attempt in reversed(result.attempt_history))
+    same = next((candidate for candidate in judged if candidate.solution == result.solution), None)
+    kept = {"cases": same.cases, "arguments": same.arguments} if same else {}
     return Earlier(
-        candidate=Candidate(plan=plan, solution=result.solution, tests=result.tests),
+        candidate=Candidate(plan=plan, solution=result.solution, tests=result.tests, **kept),
         environment=result.environment,
         request=result.request,
         settings=result.settings,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -39,14 +39,18 @@ class ModelAnswer(Generic[ReplyT]):
 
 
 def build_request(
-    purpose: Purpose, messages: tuple[Message, ...], reply_type: type[BaseModel], settings: Settings
+    purpose: Purpose,
+    messages: tuple[Message, ...],
+    reply_type: type[BaseModel],
+    settings: Settings,
+    left_out: Collection[str] = (),
 ) -> ModelRequest:
-    """The request for a reply of this type, with the settings' parameters."""
+    """The request for a reply of this type, with the settings' parameters; fields that are `left_out` have defaults."""
     return ModelRequest(
         purpose=purpose,
         messages=messages,
         reply_name=reply_type.__name__,
-        reply_schema=portable_schema(reply_type),
+        reply_schema=portable_schema(reply_type, left_out),
         params=settings.model_params,
     )
 

@@ -28,26 +28,42 @@ from flyteplugins_codegen.models.spending import Message
 
 ROLE = "You are a careful Python engineer. Reply with one JSON object of the given schema and nothing else."
 
-SOLUTION_CONTRACT = """\
+_SOLUTION_CONTRACT = """\
 Write solution.py, one script for Python 3.10 or later:
-- It is run as `python solution.py --NAME VALUE ...`, one option for each input. A file or directory input is a path; \
-the file's name has no extension. A bool is `true` or `false`.
-- It writes each output to /var/outputs/NAME: str, int, float as plain text (str up to 1,024 bytes), bool as \
-true/false, datetime as RFC 3339 with a zone (2024-01-31T00:00:00Z), timedelta in seconds with an s (5400s), file as \
-the file itself, directory as a folder of plain files.
+- It is run as `python solution.py --NAME VALUE ...`, one option for each input.{inputs}
+- It writes each output to /var/outputs/NAME{outputs}.
 - It has `main(argv: list[str] | None = None) -> None`, called under `if __name__ == "__main__":`, and module-level \
 functions that take their data as arguments.
 - No network; only /tmp and /var/outputs can be written. Bad data raises an error that names it.
 - `packages`: PyPI distributions beyond the standard library, as few as the job needs; `system_packages`: Debian \
 packages, rarely any."""
 
-TESTS_CONTRACT = """\
-Write test_solution.py, pytest tests for a script solution.py that another engineer writes from this same description. \
-You have not seen it: test what the description promises, not how it is done.
+_INPUT_RULES: Final[Mapping[TypeName, str]] = {
+    "file": " A file is a path; its name has no extension.",
+    "directory": " A directory is a path.",
+    "bool": " A bool is `true` or `false`.",
+}
+_OUTPUT_RULES: Final[Mapping[TypeName, str]] = {
+    "str": "str as plain text of up to 1,024 bytes",
+    "int": "int as plain text",
+    "float": "float as plain text",
+    "bool": "bool as true/false",
+    "datetime": "datetime as RFC 3339 with a zone (2024-01-31T00:00:00Z)",
+    "timedelta": "timedelta in seconds with an s (5400s)",
+    "file": "file as the file itself",
+    "directory": "directory as a folder of plain files",
+}
+
+ASSUMPTIONS_CONTRACT = """\
+- `assumptions`: what the script does where the description leaves results open (ties, nulls, rounding, time zones)."""
+
+ARGUMENTS_CONTRACT = """\
+- `arguments`: values for {names} that suit the data; the script will be run on the samples with them."""
+
+_TESTS_RULES = """\
 - `from solution import main`, then `main(["--NAME", str(value), ...])` with every input; it writes each output to \
 /var/outputs/NAME as text (bool as true/false) or as a file. /var/outputs is emptied before every test.
-- Make small inputs under tmp_path in the format of the sample, with results worked out by hand. Three to six short \
-tests: the ordinary case, the edges that the description speaks of. Compare floats with pytest.approx.
+- Make small inputs under tmp_path in the format of the sample. Compare floats with pytest.approx.
 - No network, no sleeping, no test of messages or of what is not specified."""
 
 REFERENCE_CONTRACT = """\
@@ -64,6 +80,12 @@ reference_error for reference.py, with `edits` of it or the whole in `reference`
 THIRD_CONTRACT = """\
 Two engineers who wrote this script differ in their results. Write one of your own from the description alone, and \
 weigh what it says of limits, ties and missing values. This is attempt {number}."""
+TESTS_CONTRACT = f"""\
+Write test_solution.py, pytest tests for a script solution.py that another engineer writes from this same description. \
+You have not seen it: test what the description promises, not how it is done.
+- First `cases`, three to six, in a few words each: the ordinary case and the edges that the description speaks of, \
+with results worked out by hand. Then a short test for each.
+{_TESTS_RULES}"""
 
 REPAIR_CONTRACT = """\
 The candidate below failed. Find the cause first, then mend it with the smallest change.
@@ -73,12 +95,14 @@ The candidate below failed. Find the cause first, then mend it with the smallest
 copied exactly and occurs once. Instead of edits, `code` or `test_code` may hold the whole file when it is short.
 - The user's examples and tests are right by definition."""
 
-STRONGER_CONTRACT = """\
-The tests below pass, but they also pass for each of the wrong versions of solution.py that are listed: the changed \
-line makes no difference to any of them. Write further tests, in a module of its own, that fail for as many of these \
-as can be told apart by what the description promises. Work every expected value out from the description by hand; \
-do not copy it from the code, which may be wrong. Where a change makes no difference that the description speaks of, \
-leave it. Do not repeat the tests that are there."""
+STRONGER_CONTRACT = f"""\
+Write further pytest tests for the script solution.py below. The tests that are there pass for it, but they also pass \
+for each of the wrong versions that are listed at the end.
+- Fail for as many of these as can be told apart by what the description promises. Where a change makes no difference \
+that the description speaks of, leave it.
+- Work every expected value out from the description by hand; do not copy it from the code, which may be wrong.
+- `test_code` is a module of its own; do not repeat the tests that are there.
+{_TESTS_RULES}"""
 
 REDRAFT_CONTRACT = """\
 Write the script anew, from the description, by an approach of your own that meets none of these failures."""
@@ -109,6 +133,7 @@ No tests are asked for. Work by the tools alone: they are all that you have, the
 are kept by plain names; solution.py cannot import the others. Run what you wrote, mend what fails by its cause, and \
 call `submit` as soon as everything passes. The user's examples and tests are right by definition."""
 
+_FILES: Final = ("file", "directory")
 FAILURE_TOKENS: Final = 1_500
 LEARNT_TOKENS: Final = 500
 _CHARACTERS_A_TOKEN: Final = 4
@@ -162,8 +187,24 @@ def describe_job(brief: JobBrief) -> str:
 
 
 def solution_messages(brief: JobBrief) -> tuple[Message, ...]:
-    """Ask for the plan, the script and its packages in one reply."""
-    return _messages(brief, SOLUTION_CONTRACT)
+    """Ask for the plan, the script and its packages in one reply, and for values of inputs that have none."""
+    request, unknown = brief.request, open_inputs(brief.request)
+    contracts = [solution_contract(request), ASSUMPTIONS_CONTRACT]
+    contracts += [ARGUMENTS_CONTRACT.format(names=", ".join(unknown))] if unknown else []
+    return _messages(brief, "\n".join(contracts))
+
+
+def open_inputs(request: Request) -> tuple[str, ...]:
+    """The inputs of simple types that have neither a sample nor a value of the user."""
+    known = {*(sample.name for sample in request.samples), *request.values}
+    return tuple(name for name, kind in request.inputs.items() if kind not in _FILES and name not in known)
+
+
+def solution_contract(request: Request) -> str:
+    """The rules for a script, with those about the types of its inputs and outputs."""
+    inputs = [rule for kind, rule in _INPUT_RULES.items() if kind in request.inputs.values()]
+    outputs = [rule for kind, rule in _OUTPUT_RULES.items() if kind in request.outputs.values()]
+    return _SOLUTION_CONTRACT.format(inputs="".join(inputs), outputs=f": {', '.join(outputs)}" if outputs else "")
 
 
 def suite_messages(brief: JobBrief, *, with_reference: bool = False) -> tuple[Message, ...]:
@@ -191,7 +232,7 @@ def repair_messages(
 
     The reference is shown where it differs.
     """
-    parts = [SOLUTION_CONTRACT, REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
+    parts = [solution_contract(brief.request), REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
     if candidate.tests:
         included = tests or candidate.tests
         is_whole = included == candidate.tests
@@ -208,10 +249,10 @@ def stronger_messages(
     brief: JobBrief, candidate: Candidate, survivors: Sequence[str], lacking: str = ""
 ) -> tuple[Message, ...]:
     """Ask for tests that fail for the mutants that survived; `lacking` says which outputs they must assert, if any."""
-    parts = [TESTS_CONTRACT, _file("solution.py", candidate.solution.code)]
+    parts = [STRONGER_CONTRACT, _file("solution.py", candidate.solution.code)]
     parts.append(_file("test_solution.py", candidate.tests or ""))
     listed = "\n".join(f"- {survivor}" for survivor in survivors)
-    parts.append(f"# Wrong versions that pass\n{listed}\n\n{STRONGER_CONTRACT}")
+    parts.append(f"# Wrong versions that pass\n{listed or 'none is listed'}")
     if lacking:
         parts.append(f"Above all: {lacking}. Assert values of every output, worked out by hand.")
     return _messages(brief, *parts)
@@ -249,7 +290,8 @@ def _file(name: str, text: str) -> str:
 def agent_messages(brief: JobBrief, *, writes_tests: bool) -> tuple[Message, ...]:
     """The beginning of an agent's conversation: the same in every turn, so that a provider can cache it."""
     contract = AGENT_CONTRACT if writes_tests else NO_TESTS_CONTRACT
-    system = f"{(brief.role or AGENT_ROLE).strip()}\n\n{SOLUTION_CONTRACT}\n\n{contract}"
+    role = (brief.role or AGENT_ROLE).strip()
+    system = f"{role}\n\n{solution_contract(brief.request)}\n\n{contract}"
     return (Message(role="system", content=system), Message(role="user", content=describe_job(brief)))
 
 

@@ -5,6 +5,7 @@ Recordings, the cache of replies and budgets are models around a model.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, Field, JsonValue
@@ -75,15 +76,18 @@ class Model(Protocol):
         ...
 
 
-def portable_schema(reply_type: type[BaseModel]) -> dict[str, Any]:
+def portable_schema(reply_type: type[BaseModel], left_out: Collection[str] = ()) -> dict[str, Any]:
     """The reply's schema in the subset that OpenAI's strict mode, Anthropic, vLLM and llama.cpp have in common.
 
-    References are resolved, every field is required (an optional one may be null or empty), and additional ones are
-    forbidden. Only the outermost object keeps its title, the reply's name. Bounds are checked by our own validation.
+    Fields that are `left_out` are not in it. References are resolved, every field is required (an optional one may be
+    null or empty), and additional ones are forbidden. Only the outermost object keeps its title, the reply's name.
+    Bounds are checked by our own validation.
 
     Raises TypeError for a model that the subset cannot express: one with a dict field or `Any`, or a recursive one.
     """
     schema = reply_type.model_json_schema()
+    for name in left_out:
+        del schema["properties"][name]
     try:
         return {"title": reply_type.__name__, **_portable(schema, schema.get("$defs", {}))}
     except RecursionError:

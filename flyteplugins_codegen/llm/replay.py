@@ -3,6 +3,9 @@
 A recording is JSON Lines, one exchange a line: `{"request": ..., "request_digest": ..., "reply": ...}`. A request is
 matched by its purpose, messages, reply name and attempt. The schema, the parameters and the model are left out, so that
 they may change without a new recording. Of several lines for one request the last one counts.
+
+`prompts` is the version of the prompts that a line was recorded with; lines of the first version lack it. A request
+without a line is looked for among those of earlier versions, by what it asks for: see `recorded_requests`.
 """
 
 from __future__ import annotations
@@ -11,36 +14,26 @@ import difflib
 import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar, Final
 
 from pydantic import JsonValue
 
 from flyteplugins_codegen.errors import ReplayMissError, SettingsError
 from flyteplugins_codegen.llm.concurrency import request_lock
 from flyteplugins_codegen.llm.protocol import Model, ModelReply, ModelRequest, StopReason
-from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.llm.recorded_requests import EarlierRequests, RecordedRequest
+from flyteplugins_codegen.models.base import Extended
 from flyteplugins_codegen.models.settings import CacheMode
-from flyteplugins_codegen.models.spending import Message, Purpose, Sparse, ToolCall, Usage
+from flyteplugins_codegen.models.spending import Sparse, ToolCall, Usage
 from flyteplugins_codegen.store import ContentStore, digest
 
+PROMPTS: Final = 2
+"""The version of the prompts. It is raised with a release whose prompts differ from those of the one before."""
 REPLIES = "replies"
 """The kind of the store's entries that are cached replies."""
 _LOCKS = "asking"
 _DIFF_LINES = 40
 _DIFF_COLUMNS = 160
-
-
-class RecordedRequest(Value):
-    """The parts of a request that it is matched by."""
-
-    purpose: Purpose
-    reply_name: str
-    attempt: int = 0
-    messages: tuple[Message, ...]
-
-    @property
-    def text(self) -> str:
-        """The conversation as a person reads it."""
-        return "\n".join(f"[{message.role}]\n{message.text}" for message in self.messages)
 
 
 class RecordedReply(Sparse):
@@ -54,12 +47,18 @@ class RecordedReply(Sparse):
     thoughts: tuple[dict[str, JsonValue], ...] = ()
 
 
-class RecordedExchange(Value):
-    """One line of a recording. The digest is for readers and diffs; loading computes it again."""
+class RecordedExchange(Extended):
+    """One line of a recording. The digest is for readers and diffs; loading computes it again.
+
+    `prompts` is the version of the prompts, 0 in lines that were recorded before versions were noted.
+    """
 
     request: RecordedRequest
     request_digest: str
     reply: RecordedReply
+    prompts: int = 0
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"prompts"})
 
 
 class RecordingModel:
@@ -68,7 +67,7 @@ class RecordingModel:
     def __init__(self, model: Model, file: Path) -> None:
         self._model = model
         self._file = file.expanduser()
-        self._known = {exchange.request_digest: exchange for exchange in _load(self._file)}
+        self._known = {exchange.request_digest: exchange.reply for exchange in _load(self._file)}
 
     @property
     def name(self) -> str:
@@ -79,14 +78,14 @@ class RecordingModel:
         """See `Model`."""
         reply = await self._model.complete(request)
         exchange = record_exchange(request, reply)
-        if self._known.get(exchange.request_digest) != exchange:
+        if self._known.get(exchange.request_digest) != exchange.reply:
             _append_line(self._file, exchange.model_dump_json())
-            self._known[exchange.request_digest] = exchange
+            self._known[exchange.request_digest] = exchange.reply
         return reply
 
 
 class ReplayModel:
-    """A model that answers from a recording, and raises ReplayMissError for any other request."""
+    """A model that answers from a recording, of an earlier version too, and raises ReplayMissError otherwise."""
 
     def __init__(self, file: Path) -> None:
         self._file = file.expanduser()
@@ -95,6 +94,8 @@ class ReplayModel:
         self._exchanges = {exchange.request_digest: exchange for exchange in _load(self._file)}
         if not self._exchanges:
             raise SettingsError(f"model 'replay:{file}': the recording is empty; record one with record={str(file)!r}")
+        lines = self._exchanges.values()
+        self._earlier = EarlierRequests(exchange.request for exchange in lines if exchange.prompts < PROMPTS)
 
     @property
     def name(self) -> str:
@@ -105,6 +106,8 @@ class ReplayModel:
         """See `Model`."""
         recorded = _recorded_request(request)
         exchange = self._exchanges.get(digest(recorded))
+        if exchange is None and (earlier := self._earlier.find(recorded)) is not None:
+            exchange = self._exchanges[digest(earlier)]
         if exchange is None:
             raise ReplayMissError(_explain_miss(recorded, self._exchanges.values(), self._file))
         return ModelReply(**dict(exchange.reply))
@@ -114,7 +117,7 @@ def record_exchange(request: ModelRequest, reply: ModelReply) -> RecordedExchang
     """The line of a recording for this request and reply."""
     recorded = _recorded_request(request)
     kept = RecordedReply(**{name: getattr(reply, name) for name in RecordedReply.model_fields})
-    return RecordedExchange(request=recorded, request_digest=digest(recorded), reply=kept)
+    return RecordedExchange(request=recorded, request_digest=digest(recorded), reply=kept, prompts=PROMPTS)
 
 
 def _recorded_request(request: ModelRequest) -> RecordedRequest:

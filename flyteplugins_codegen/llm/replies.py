@@ -6,9 +6,10 @@ names.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import json
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 
 class Reply(BaseModel):
@@ -23,14 +24,55 @@ class Reply(BaseModel):
         return {name: value for name, value in data.items() if value is not None} if isinstance(data, dict) else data
 
 
+# What only accompanies the code is never a reason to ask again: anything but a text is taken as JSON, and what is no
+# list of the right kind is left out.
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _objects_in(value: Any) -> list[Any]:
+    return [item for item in value if isinstance(item, dict | Reply)] if isinstance(value, list) else []
+
+
+def _texts_in(value: Any) -> list[str]:
+    items = value if isinstance(value, list) else [value]
+    return [text for item in items if (text := _as_text(item).strip())]
+
+
+_Text = Annotated[str, BeforeValidator(_as_text)]
+
+
+class ArgumentReply(Reply):
+    """As on the command line."""
+
+    name: _Text = ""
+    value: _Text = ""
+
+
 class SolutionReply(Reply):
     """A plan and the script that carries it out."""
 
     description: str = Field(description="What the script does, in one or two sentences")
-    approach: str = Field(description="How it does it, in a few sentences")
+    approach: str = Field(description="How, in one or two sentences")
+    assumptions: Annotated[list[str], BeforeValidator(_texts_in)] = Field(
+        default=[], description="Short; empty if nothing is open"
+    )
     code: str = Field(min_length=1, description="The whole of solution.py")
+    arguments: Annotated[list[ArgumentReply], BeforeValidator(_objects_in)] = Field(
+        default=[], description="For inputs without a sample"
+    )
     packages: list[str] = Field(default=[], description="PyPI distributions that it needs")
     system_packages: list[str] = Field(default=[], description="Debian packages that it needs")
+
+
+class CaseReply(Reply):
+    """In a few words."""
+
+    input: _Text = ""
+    expected: _Text = ""
+    why: _Text = ""
 
 
 class TestsReply(Reply):
@@ -38,6 +80,7 @@ class TestsReply(Reply):
 
     __test__ = False
 
+    cases: Annotated[list[CaseReply], BeforeValidator(_objects_in)] = Field(default=[], description="What to test")
     test_code: str = Field(min_length=1, description="The whole of test_solution.py")
     reference: str | None = Field(default=None, description="The whole of reference.py, or null")
 

@@ -134,11 +134,14 @@ class Request(Extended):
     later_fields: ClassVar[frozenset[str]] = frozenset({"values"})
 
 
-class CodePlan(Value):
-    """What a solution is to do, and how."""
+class CodePlan(Extended):
+    """What a solution is to do, and how. `assumptions` are decisions that the description leaves open."""
 
     description: str
     approach: str
+    assumptions: tuple[str, ...] = ()
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"assumptions"})
 
 
 class CodeSolution(Value):
@@ -150,19 +153,33 @@ class CodeSolution(Value):
     system_packages: tuple[str, ...] = ()
 
 
+class TestCase(Value):
+    """One case that a model worked out before it wrote tests, in its words."""
+
+    __test__ = False
+
+    input: str
+    expected: str
+    why: str = ""
+
+
 class Candidate(Extended):
     """One solution, with the tests that a model wrote for the job.
 
-    `reference` is a second script for the same outputs, by the author of the tests; it is compared with the solution
-    and never shipped.
+    `cases` are those that the tests were written from. `arguments` are values that a model proposed for inputs which
+    have neither a sample nor a value of the user; all candidates of a run have the same ones, so that their outputs
+    can be compared. `reference` is a second script for the same outputs, by the author of the tests; it is compared
+    with the solution and never shipped.
     """
 
     plan: CodePlan
     solution: CodeSolution
     tests: str | None = None
+    cases: tuple[TestCase, ...] = ()
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
     reference: str | None = None
 
-    later_fields: ClassVar[frozenset[str]] = frozenset({"reference"})
+    later_fields: ClassVar[frozenset[str]] = frozenset({"cases", "arguments", "reference"})
 
 
 class SolutionBundle(Value):

@@ -1,55 +1,74 @@
 """Whether a pytest module asserts a value of every output of a script, read from its syntax tree.
 
 Data flow is followed without order and without paths: a name depends on every output that anything assigned to it
-depends on. A comparison, or a call that is not known to only read, counts as an assertion wherever it stands. So an
-output is reported only where no assertion can depend on it, and what is not understood counts as asserted.
+depends on. A comparison, or a call that is not known to only read, counts as an assertion wherever it stands, unless it
+certainly pins no value (see `assertions`). So an output is reported only where no assertion can depend on it, and what
+is not understood counts as asserted.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final, TypeAlias
 
+from flyteplugins_codegen.source.assertions import (
+    LISTING_CALLS,
+    PLAIN_CALLS,
+    READING_CALLS,
+    asks_whether_there,
+    idle_nodes,
+    is_weak_call,
+    is_weak_comparison,
+    negated_null_tests,
+)
+from flyteplugins_codegen.source.column_names import (
+    WRAPPERS,
+    WRAPPING_METHODS,
+    ColumnNames,
+    columns_of,
+    header_columns,
+    names_columns,
+)
 from flyteplugins_codegen.source.python import FunctionNode, bound_names, last_name, parse_module
 
 _Source: TypeAlias = str | FunctionNode  # an output, or what a function is called with
 _Key: TypeAlias = tuple[FunctionNode | None, str]  # a name of a function or the module; "": what it is called with
+_Link: TypeAlias = tuple[frozenset[str], frozenset[str]]  # outputs that are compared with each other
 _ANY: Final = "/"  # no name of an output: it stands for all of them
-_READING_CALLS: Final = frozenset(
-    {"read_text", "read_bytes", "read", "open", "load", "read_csv", "read_json", "read_parquet", "read_excel"}
-    | {"readlines", "readline", "iterdir", "glob", "rglob", "listdir", "scandir", "walk", "loadtxt", "genfromtxt"}
-)
-_LISTING_CALLS: Final = frozenset({"iterdir", "glob", "rglob", "listdir", "scandir", "walk"})
-# Calls whose result tells nothing but that an output is there and can be read.
-_PLAIN: Final = (
-    "exists is_file is_dir isfile isdir stat getsize float int str bool len list dict tuple set frozenset sorted "
-    "reversed isinstance type hasattr callable repr Path joinpath Decimal strip rstrip lstrip split splitlines lower "
-    "upper decode encode replace partition removesuffix loads reader DictReader StringIO BytesIO next iter items keys "
-    "values get fromisoformat print write write_text write_bytes writerow writerows to_csv to_dict tolist mkdir append "
-    "enumerate zip round abs sum max min isfinite isdigit isnumeric isspace main close approx fixture parametrize join "
-    "relative_to as_posix assertTrue assertIsNotNone assertIsInstance setitem setattr setenv chdir copy unlink "
-    "DataFrame sort_values reset_index"
-)
-_PLAIN_CALLS: Final = _READING_CALLS | frozenset(_PLAIN.split())
-_STRUCTURE: Final = frozenset({"columns", "dtypes", "dtype", "fieldnames", "st_size"})
-_SIGNS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_BUILTINS: Final = frozenset(vars(builtins))
+_TYPED_READERS: Final = frozenset({"json", "pandas", "polars", "pickle", "yaml", "pyarrow", "numpy", "duckdb"})
+_MOST_STEPS: Final = 8
+_MOST_DETAIL_CHARS: Final = 40
 
 
-def unasserted_outputs(sources: Iterable[str], outputs: Collection[str]) -> tuple[str, ...]:
+def unasserted_outputs(sources: Iterable[str], outputs: Collection[str], solution: str = "") -> tuple[str, ...]:
     """The outputs of which certainly no test in these modules asserts a value. Raises SyntaxError.
 
     No value is asserted by `x is not None`, `len(x) > 0`, `x >= 0`, a type, a name of a column, or that a file exists.
+    Names of columns are taken from the `solution`, if it is Python. An output that is only compared with other outputs
+    is asserted if they are.
     """
+    columns = columns_of(solution) | frozenset(outputs)
     asserted: set[str] = set()
+    links: list[_Link] = []
     for source in sources:
         module = parse_module(source)
         try:
-            asserted |= _DataFlow(module, outputs).asserted()
+            flow = _DataFlow(module, outputs)
+            names = ColumnNames(columns, columns | header_columns(module))
+            asserted |= flow.asserted(names)
+            links += flow.links()
         except RecursionError:  # nested too deeply to be followed
             return ()
+    size = -1
+    while size != (size := len(asserted)):
+        for one, other in links:
+            asserted |= (other if one <= asserted else set()) | (one if other <= asserted else set())
     return () if _ANY in asserted else tuple(name for name in outputs if name not in asserted)
 
 
@@ -68,24 +87,57 @@ class _DataFlow:
         self._scopes = dict(_scopes(module, ()))
         self._locals = {node: _local_names(node) for node in self._nodes if isinstance(node, FunctionNode)}
         self._known: dict[_Key, set[_Source]] = defaultdict(set)
+        self._values: dict[_Key, list[ast.AST]] = defaultdict(list)
         for name in _solution_names(self._nodes):
             self._known[None, name].add(_ANY)
         for function in self._functions.values():
             for name in _parameters(function):
                 self._known[self._key(name, function.body[0])].add(function)
+        self._imported = {
+            name
+            for node in self._nodes
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for name in bound_names([node])
+        }
+        self._plainly_assigned = set(self._plain_targets())
+        self._idle = idle_nodes(module) | set(negated_null_tests(self._nodes))
         self._follow()
 
-    def asserted(self) -> set[str]:
+    def _plain_targets(self) -> Iterator[_Key]:
+        for node in self._nodes:
+            match node:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name) as target])
+                    | ast.NamedExpr(target=ast.Name(id=name) as target)
+                ):
+                    yield self._key(name, target)
+
+    def asserted(self, columns: ColumnNames) -> set[str]:
         """The outputs that some assertion may depend on."""
+        idle = self._idle | {
+            part
+            for node in self._nodes
+            if isinstance(node, ast.Compare) and self._is_weak(node, columns)
+            for part in ast.walk(node)
+            if isinstance(part, ast.Compare | ast.BinOp)
+        }
         found: set[_Source] = set()
         for node in self._nodes:
-            if self._is_assertion(node):
+            if node not in idle and self._is_assertion(node, columns):
                 found |= self._taint(node)
         size = -1
         while size != (size := len(found)):
             for function in [source for source in found if not isinstance(source, str)]:
                 found |= self._known[function, ""]
         return {source for source in found if isinstance(source, str)}
+
+    def links(self) -> Iterator[_Link]:
+        """The outputs that are compared with nothing but each other."""
+        for node in self._nodes:
+            sides = self._sides(node) if isinstance(node, ast.Compare) and node not in self._idle else []
+            for one, other in pairwise(sides):
+                if one and other and one != other:
+                    yield one, other
 
     def _key(self, name: str, node: ast.AST) -> _Key:
         """The name as it is known where the node stands: of the innermost function that has it, or of the module.
@@ -98,6 +150,9 @@ class _DataFlow:
     def _follow(self) -> None:
         """Repeat the flow through every assignment, call and return until nothing is added."""
         flows = [flow for node in self._nodes for flow in self._flows_of(node)]
+        for keys, value in flows:
+            for key in keys:
+                self._values[key].append(value)
         size = -1
         while size != (size := sum(map(len, self._known.values()))):
             for keys, value in flows:
@@ -138,8 +193,9 @@ class _DataFlow:
             given: list[_Key] = [(function, "")]
             yield from ((given, argument) for argument in arguments)
             yield from ((self._roots(argument), node) for argument in arguments)  # a list that it fills
-        elif isinstance(node.func, ast.Attribute):  # rows.append(value)
-            yield from ((self._roots(node.func.value), argument) for argument in arguments)
+        elif isinstance(node.func, ast.Attribute):  # rows.append(value), but not json.loads(value)
+            roots = [root for root in self._roots(node.func.value) if root[1] not in self._imported]
+            yield from ((roots, argument) for argument in arguments)
 
     def _roots(self, target: ast.AST) -> list[_Key]:
         """The names in a target: `a` and `b` of `a, b.c[d]`; those in an index are counted too."""
@@ -161,9 +217,9 @@ class _DataFlow:
 
     def _taint_of_reading(self, call: ast.Call) -> set[_Source]:
         """All outputs for reading a folder, or a file whose name is not seen here."""
-        if last_name(call) in _LISTING_CALLS:
+        if last_name(call) in LISTING_CALLS:
             return {_ANY}
-        if last_name(call) not in _READING_CALLS or last_name(call) == "read":
+        if last_name(call) not in READING_CALLS or last_name(call) == "read":
             return set()
         path = [call.func.value] if isinstance(call.func, ast.Attribute) else []
         parts = [part for node in (*path, *call.args[:1]) for part in ast.walk(node)]
@@ -171,19 +227,122 @@ class _DataFlow:
         is_told = any(isinstance(part, ast.Name) and self._known[self._key(part.id, part)] for part in parts)
         return set() if is_told or (not is_dynamic and any(map(_is_file_name, parts))) else {_ANY}
 
-    def _is_assertion(self, node: ast.AST) -> bool:
+    def _is_assertion(self, node: ast.AST, columns: ColumnNames) -> bool:
         match node:
             case ast.Compare():
-                return not _is_weak(node)
+                return not (self._is_weak(node, columns) or self._compares_outputs(node))
             case ast.BinOp():
                 return not isinstance(node.op, ast.Div | ast.Add)
-            case ast.Match():
-                return True
-            case ast.Assert(test=ast.Subscript() | ast.UnaryOp(op=ast.Not())):
-                return not _asks_whether_there(node.test)
+            case ast.Assert(test=ast.Subscript()):
+                return bool(self._imported & _TYPED_READERS)  # in text, every cell that is not empty is true
+            case ast.Assert(test=ast.UnaryOp(op=ast.Not()) as test):
+                return not asks_whether_there(test)
             case ast.Call():
-                return not ({last_name(node)} & (_PLAIN_CALLS | self._functions.keys() | self._classes))
-        return False
+                called = [last_name(node)]
+                called += [last_name(argument) for argument in node.args[:1]] if called[0] in {"map", "filter"} else []
+                is_known = set(called) <= PLAIN_CALLS | self._functions.keys() | self._classes | {""}
+                return not (is_known or is_weak_call(node, columns))
+        return isinstance(node, ast.Match)
+
+    def _is_weak(self, node: ast.Compare, columns: ColumnNames) -> bool:
+        """Whether a comparison pins no value, as it stands or with what its names stand for."""
+        left, *others = [self._resolved(operand) for operand in (node.left, *node.comparators)]
+        resolved = ast.Compare(left=left, ops=node.ops, comparators=others)
+        looks_for_columns = isinstance(node.ops[0], ast.In) and self._loops_over_columns(node.left, columns)
+        return looks_for_columns or is_weak_comparison(node, columns) or is_weak_comparison(resolved, columns)
+
+    def _loops_over_columns(self, node: ast.expr, columns: ColumnNames) -> bool:
+        """Whether a name stands for names of columns, as in `all(name in row for name in ("a", "b"))`."""
+        values = self._values[self._key(node.id, node)] if isinstance(node, ast.Name) else []
+        return bool(values) and all(
+            isinstance(value, ast.expr) and names_columns(self._resolved(value), columns.keys) for value in values
+        )
+
+    def _resolved(self, node: ast.expr, steps: int = 0) -> ast.expr:
+        """An expression in which names, in wrappers such as `list` too, stand for the only value assigned to them."""
+        match node:
+            case ast.Name():
+                value = self._only_value(node)
+                return self._resolved(value, steps + 1) if value is not None and steps < _MOST_STEPS else node
+            case ast.Call(func=ast.Attribute(value=value, attr=name), args=arguments) if name in WRAPPING_METHODS:
+                inner = ast.Attribute(value=self._resolved(value, steps), attr=name, ctx=ast.Load())
+                return ast.Call(func=inner, args=arguments, keywords=[])
+            case ast.Call(func=ast.Name(id=name) as function, args=[argument]) if name in WRAPPERS:
+                return ast.Call(func=function, args=[self._resolved(argument, steps)], keywords=[])
+            case ast.Subscript(value=value, slice=index):
+                return ast.Subscript(value=self._resolved(value, steps), slice=index, ctx=ast.Load())
+        return node
+
+    def _only_value(self, node: ast.Name) -> ast.expr | None:
+        key = self._key(node.id, node)
+        values = self._values[key] if key in self._plainly_assigned else []
+        value = values[0] if len(values) == 1 else None
+        return value if isinstance(value, ast.expr) else None
+
+    # --- outputs that are compared with outputs ---
+
+    def _compares_outputs(self, node: ast.Compare) -> bool:
+        """Whether an output is compared with itself, or outputs with nothing but each other."""
+        operands = [node.left, *node.comparators]
+        if len({self._spelled(operand) for operand in operands}) == 1:
+            return True
+        return all(self._sides(node))
+
+    def _sides(self, node: ast.Compare) -> list[frozenset[str]]:
+        """The outputs that each operand is computed from, without anything else; none for an operand with more."""
+        return [self._computed_from(operand) for operand in (node.left, *node.comparators)]
+
+    def _computed_from(self, node: ast.expr) -> frozenset[str]:
+        taint = self._taint(node)
+        names = frozenset(source for source in taint if isinstance(source, str))
+        if len(names) < len(taint) or _ANY in names or not self._is_pure(node, ()):
+            return frozenset()
+        return names
+
+    def _is_pure(self, node: ast.AST, above: tuple[_Key, ...]) -> bool:
+        """Whether an expression takes nothing but outputs: no expected value, no input, no argument of a function."""
+        parts: Sequence[ast.AST]
+        match node:
+            case ast.Name():
+                return self._is_pure_name(node, above)
+            case ast.Constant(value=value):
+                return isinstance(value, str) and self._is_path(value)
+            case ast.Subscript(value=value):
+                parts = [value]
+            case ast.Call(func=function, args=arguments, keywords=keywords):
+                given = [*arguments, *(keyword.value for keyword in keywords)]
+                with_numbers = last_name(node) == "round"
+                parts = [function, *(part for part in given if not _is_detail(part, with_numbers=with_numbers))]
+            case _:
+                parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr | ast.comprehension)]
+        is_opaque = isinstance(node, ast.Lambda | ast.Dict | ast.JoinedStr)
+        return not is_opaque and all(self._is_pure(part, above) for part in parts)
+
+    def _is_pure_name(self, node: ast.Name, above: tuple[_Key, ...]) -> bool:
+        key = self._key(node.id, node)
+        values = self._values[key]
+        if key in above or node.id in self._functions.keys() | self._imported or (node.id in _BUILTINS and not values):
+            return True
+        is_followed = bool(values) and node.id not in {"self", "cls"} and len(above) < _MOST_STEPS
+        return is_followed and all(self._is_pure(value, (*above, key)) for value in values)
+
+    def _is_path(self, text: str) -> bool:
+        is_output = any(pattern.match(text) for pattern in self._patterns.values())
+        return is_output or text.strip("/") in {"", "var", "outputs", "var/outputs"}
+
+    def _spelled(self, node: object, above: tuple[_Key, ...] = ()) -> str:
+        """An expression as text in which names stand for the only value that is assigned to them."""
+        if isinstance(node, list):
+            return ",".join(self._spelled(part, above) for part in node)
+        if not isinstance(node, ast.AST):
+            return repr(node)
+        if isinstance(node, ast.Name):
+            key, value = self._key(node.id, node), self._only_value(node)
+            if value is not None and key not in above and len(above) < _MOST_STEPS:
+                return self._spelled(value, (*above, key))
+            return node.id
+        fields = (self._spelled(value, above) for name, value in ast.iter_fields(node) if name != "ctx")
+        return f"{type(node).__name__}({';'.join(fields)})"
 
 
 def _solution_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
@@ -193,6 +352,16 @@ def _solution_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
             yield from (alias.asname or alias.name for alias in node.names if _computes(alias.name))
         elif isinstance(node, ast.Attribute) and last_name(node.value) == "solution" and _computes(node.attr):
             yield "solution"
+
+
+def _is_detail(node: ast.expr, *, with_numbers: bool) -> bool:
+    """Whether an argument only says how something is read: an encoding, a separator, a key, a number of digits."""
+    if not isinstance(node, ast.Constant):
+        return False
+    is_text = (
+        isinstance(node.value, str) and "\n" not in node.value.strip("\n") and len(node.value) < _MOST_DETAIL_CHARS
+    )
+    return node.value is None or isinstance(node.value, bool) or is_text or with_numbers
 
 
 def _is_file_name(node: ast.AST) -> bool:
@@ -225,40 +394,3 @@ def _local_names(function: FunctionNode) -> set[str]:
     """The names that a function binds itself, without those that it declares as global or nonlocal."""
     shared = {name for node in ast.walk(function) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     return {*_parameters(function), *bound_names(function.body)} - shared
-
-
-def _is_weak(node: ast.Compare) -> bool:
-    """Whether a comparison pins no value: with None, nothing or 0 by order, of a type, of columns."""
-    operands = [node.left, *node.comparators]
-    if any(_is_structure(operand) for operand in operands):
-        return True
-    if isinstance(node.ops[0], ast.NotEq | ast.IsNot) and any(_is_nothing(operand) for operand in operands):
-        return True
-    bounds = [operand.value for operand in operands if isinstance(operand, ast.Constant)]
-    return all(isinstance(operator, _SIGNS) for operator in node.ops) and bool(bounds) and set(bounds) <= {0, 1}
-
-
-def _is_structure(node: ast.expr) -> bool:
-    """Whether an operand is a type, the columns of a table, or the names in a folder without what its files hold."""
-    called = {last_name(part) for part in ast.walk(node) if isinstance(part, ast.Call)}
-    if called & _LISTING_CALLS and not called & (_READING_CALLS - _LISTING_CALLS):
-        return True
-    return any(
-        (isinstance(part, ast.Attribute) and part.attr in _STRUCTURE)
-        or (isinstance(part, ast.Call) and last_name(part) == "type")
-        for part in ast.walk(node)
-    )
-
-
-def _asks_whether_there(node: ast.expr) -> bool:
-    """Whether a truth value is that of a file's existence; that of a part of an output is a value of it."""
-    return isinstance(node, ast.UnaryOp) and last_name(node.operand) in {"exists", "is_file", "is_dir", "isfile"}
-
-
-def _is_nothing(node: ast.expr) -> bool:
-    match node:
-        case ast.Constant(value=value):
-            return value is None or value in ("", b"", 0)
-        case ast.List(elts=[]) | ast.Tuple(elts=[]) | ast.Dict(keys=[]):
-            return True
-    return False

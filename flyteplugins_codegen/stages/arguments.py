@@ -1,8 +1,8 @@
 """The values of inputs that have no sample, so that the script can run on the real samples, outside of pytest.
 
-A value is the user's, else one of an example, else one that the generated tests pass on a command line. All values that
-the user did not give come from one example or one test, because they may depend on each other. What cannot be read with
-certainty is no value.
+A value is the user's, else one of an example, else the one that the author of the solution proposed for the samples,
+else one that the generated tests pass on a command line. All values that the user did not give come from one of these,
+because they may depend on each other. What cannot be read with certainty is no value.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
@@ -31,6 +32,8 @@ from flyteplugins_codegen.text import short_repr
 Arguments: TypeAlias = dict[str, JsonValue]
 
 _PAIR: Final = 2
+_NONE: Final[Mapping[str, JsonValue]] = MappingProxyType({})
+_DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d([T ]\d\d:\d\d\S*)?)?\Z")
 _EXPECTS_FAILURE: Final = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
 
 # --- the user's values ---
@@ -104,26 +107,41 @@ def inputs_without_sample(request: Request) -> tuple[str, ...]:
     return tuple(name for name in request.inputs if name not in samples)
 
 
-def known_arguments(request: Request, tests: str | None, samples: Mapping[str, Path]) -> Arguments | None:
+def checked_proposals(request: Request, proposals: Mapping[str, str]) -> Arguments:
+    """The proposed values of inputs that lack one, each of its type; a text that is no such value is left out."""
+    wanted = [name for name in inputs_without_sample(request) if name not in request.values]
+    types = {name: request.inputs[name] for name in wanted if is_simple(request.inputs[name])}
+    values = {name: _value_of(proposals.get(name), kind) for name, kind in types.items()}
+    return {name: value for name, value in values.items() if _is_certain(value)}
+
+
+def known_arguments(
+    request: Request, tests: str | None, samples: Mapping[str, Path], proposed: Mapping[str, JsonValue] = _NONE
+) -> Arguments | None:
     """A value for every input without a sample; None if one of them has no value that is certain.
 
-    `tests` are the generated tests. A text from an example or a test with files of its own is taken only if a sample
-    contains it as a word: a name that the real data lack would test another case than the user's.
+    `tests` are the generated tests, `proposed` the values of `checked_proposals`. A text that is not the user's own is
+    taken only if a sample contains it as a word: a name that the real data lack would test another case than the
+    user's. A proposed text may also be in the prompt, or be a date.
     """
     wanted = [name for name in request.inputs if name not in samples]
     if not all(is_simple(request.inputs[name]) for name in wanted):
         return None
     missing = [name for name in wanted if name not in request.values]
-    found = next(_found(request, tests, samples, missing), None) if missing else {}
+    found = next(_found(request, tests, samples, missing, proposed), None) if missing else {}
     if found is None:
         return None
     return {name: request.values[name] if name in request.values else found[name] for name in wanted}
 
 
 def _found(
-    request: Request, tests: str | None, samples: Mapping[str, Path], names: Sequence[str]
+    request: Request,
+    tests: str | None,
+    samples: Mapping[str, Path],
+    names: Sequence[str],
+    proposed: Mapping[str, JsonValue],
 ) -> Iterator[Arguments]:
-    """The values of these inputs in the examples, then in the tests, the best first."""
+    """The values of these inputs in the examples, then the proposed ones, then those of the tests, the best first."""
     examples = [example for example in request.examples if set(names) <= set(example.inputs)]
     on_samples = [example for example in examples if not set(samples) & set(example.inputs)]
     yield from ({name: example.inputs[name] for name in names} for example in on_samples)
@@ -134,7 +152,19 @@ def _found(
 
     others = [example for example in examples if example not in on_samples]
     yield from filter(fits, ({name: example.inputs[name] for name in names} for example in others))
+    if set(names) <= set(proposed):
+        told = {name: proposed[name] for name in names}
+        unknown = {name: value for name, value in told.items() if not _is_told(request, value)}
+        if fits(unknown):
+            yield told
     yield from filter(fits, _passed_by_tests(request, tests, names))
+
+
+def _is_told(request: Request, value: JsonValue) -> bool:
+    """Whether a text is one of the job itself, or a date: neither has to be in a sample."""
+    text = str(value)
+    word = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)")
+    return bool(text) and (_DATE.match(text) is not None or word.search(request.prompt) is not None)
 
 
 def _passed_by_tests(request: Request, tests: str | None, names: Sequence[str]) -> list[Arguments]:
@@ -157,13 +187,19 @@ def _passed_by(request: Request, function: DeclaredFunction, names: Sequence[str
         return None
     values: Arguments = {}
     for name in names:
-        text = call.values[name]
-        try:
-            check_argument(text or "")
-            values[name] = None if text is None else _plain(text, request.inputs[name])
-        except ValueError:
-            return None
+        values[name] = _value_of(call.values[name], request.inputs[name])
     return values if all(_is_certain(value) for value in values.values()) else None
+
+
+def _value_of(text: str | None, kind: TypeName) -> JsonValue:
+    """The value of a text on a command line; None if it is none of this type."""
+    if text is None:
+        return None
+    try:
+        check_argument(text)
+        return _plain(text, kind)
+    except ValueError:
+        return None
 
 
 def _is_certain(value: JsonValue) -> bool:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from flyteplugins_codegen.data.constraints.grammar import read_constraint
 from flyteplugins_codegen.data.constraints.terms import Vocabulary, checked_pattern, read_bound
-from flyteplugins_codegen.data.context import extract_data_context
+from flyteplugins_codegen.data.context import extract_data_context, with_text
 from flyteplugins_codegen.data.privacy.detection import find_personal
 from flyteplugins_codegen.data.schemas import infer_schema
 from flyteplugins_codegen.errors import BudgetSpentError, DataError, ReplyError
@@ -41,7 +41,7 @@ Columns: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
 def extract_context(settings: Settings, request: Request, samples: Mapping[str, Path]) -> DataContext:
-    """Profile every sample. The result is cached by the samples' content: an unchanged sample is read once.
+    """Profile every sample, and describe them for the job. Profiles are cached by content: a sample is read once.
 
     Raises:
         SampleError: a sample cannot be read in the format that its name says.
@@ -53,15 +53,22 @@ def extract_context(settings: Settings, request: Request, samples: Mapping[str, 
             settings.privacy_rules.model_dump(),
         ]
 
-        def profile() -> DataContext:
-            rules, key = settings.privacy_rules, fakes_key(request)
-            return extract_data_context(samples, settings.max_sample_rows, rules, key=key)
-
-        context = _CONTEXTS.get_or_compute(settings, content, profile)
+        rules, key, most_rows = settings.privacy_rules, fakes_key(request), settings.max_sample_rows
+        profiled = _CONTEXTS.get_or_compute(
+            settings, content, lambda: extract_data_context(samples, most_rows, rules, key=key)
+        )
+        context = with_text(profiled, most_rows, rules, key=key, job=_job_text(request)) if samples else profiled
         note.detail = (
             ", ".join(_rows_text(sample.name, sample.row_count) for sample in context.samples.values()) or "no samples"
         )
         return context
+
+
+def _job_text(request: Request) -> str:
+    """All of the job that may mention a column."""
+    examples = [example.model_dump_json() for example in request.examples]
+    texts = [request.prompt, request.schema_text, *request.constraints, *request.outputs, *examples, request.tests]
+    return "\n".join(text for text in texts if text)
 
 
 def _rows_text(name: str, row_count: int | None) -> str:

@@ -9,8 +9,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import ClassVar
+from types import MappingProxyType
+from typing import ClassVar, Final
+
+from pydantic import Field, JsonValue
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
 from flyteplugins_codegen.judging.causes import syntax_cause
@@ -18,30 +22,36 @@ from flyteplugins_codegen.llm.ask import ModelAnswer
 from flyteplugins_codegen.llm.budget import BudgetAccount
 from flyteplugins_codegen.llm.prompts import (
     describe_learnt,
+    open_inputs,
     redraft_messages,
     solution_messages,
     suite_messages,
     third_messages,
 )
-from flyteplugins_codegen.llm.replies import SolutionReply, TestsReply
+from flyteplugins_codegen.llm.replies import CaseReply, SolutionReply, TestsReply
 from flyteplugins_codegen.models.base import Extended, Value
-from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, TestCase
 from flyteplugins_codegen.models.reference import REFERENCE_FILE
 from flyteplugins_codegen.models.run import ActionName, Attempt, Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import ModelCall
 from flyteplugins_codegen.source.extraction.blocks import unfence
 from flyteplugins_codegen.stages.actions import Redraft
+from flyteplugins_codegen.stages.arguments import checked_proposals
 from flyteplugins_codegen.stages.attempts import StageResult, with_calls, with_round, with_unusable
 from flyteplugins_codegen.stages.lineage import base_attempt
 from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.model_calls import Question, ask_within, brief_of, with_sibling_calls
 from flyteplugins_codegen.stages.privacy import masked_attempts, masker_for, without_keys
 from flyteplugins_codegen.telemetry import stage
+from flyteplugins_codegen.text import shorten_end
+
+_MOST_LISTED: Final = 12
+_LISTED_CHARS: Final = 300
 
 
 class SolutionDraft(Value):
-    """A proposed solution, with the calls that it took.
+    """A proposed solution, with the calls that it took, and values for inputs that have none.
 
     Without a proposal, either the budget allowed no call, as `stopped` says, or no reply was usable, as `unusable`
     says.
@@ -49,26 +59,23 @@ class SolutionDraft(Value):
 
     plan: CodePlan | None = None
     solution: CodeSolution | None = None
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
     calls: tuple[ModelCall, ...]
     stopped: str = ""
     unusable: str = ""
 
-    def candidate(self, tests: str | None, reference: str | None = None) -> Candidate | None:
-        """The proposal with the tests and the reference that judge it; None without a proposal."""
-        if self.plan is None or self.solution is None:
-            return None
-        return Candidate(plan=self.plan, solution=self.solution, tests=tests, reference=reference)
-
 
 class TestsDraft(Extended):
-    """Generated tests, with the calls that they took. `tests` is None if none were asked for, or if `stopped`.
+    """Generated tests, with the cases that they were written from, and the calls that they took.
 
-    `reference` is a second script for the same outputs, None if there is none.
+    `tests` is None if none were asked for, or if `stopped`. `reference` is a second script for the same outputs, None
+    if there is none.
     """
 
     __test__ = False
 
     tests: str | None
+    cases: tuple[TestCase, ...] = ()
     calls: tuple[ModelCall, ...] = ()
     stopped: str = ""
     reference: str | None = None
@@ -135,7 +142,8 @@ async def try_solution(run: Run, account: BudgetAccount, index: int) -> Solution
 
 def _solution_question(run: Run) -> Question[SolutionReply]:
     messages = without_keys(solution_messages(brief_of(run.settings, run.request, run.context)), run.request)
-    return Question(purpose="solution", messages=messages, reply_type=SolutionReply)
+    left_out = () if open_inputs(run.request) else ("arguments",)
+    return Question(purpose="solution", messages=messages, reply_type=SolutionReply, left_out=left_out)
 
 
 async def _draft_solution(run: Run, account: BudgetAccount, question: Question[SolutionReply]) -> SolutionDraft:
@@ -146,17 +154,19 @@ async def _draft_solution(run: Run, account: BudgetAccount, question: Question[S
             note.detail = str(error)
             return SolutionDraft(calls=error.calls, stopped=str(error))
         note.detail = f"{len(answer.value.code.splitlines())} lines"
-        return _draft_from(answer)
+        return _draft_from(run, answer)
 
 
-def _draft_from(answer: ModelAnswer[SolutionReply]) -> SolutionDraft:
+def _draft_from(run: Run, answer: ModelAnswer[SolutionReply]) -> SolutionDraft:
     """The draft in a reply, without the text that the reply puts around the code."""
     reply = answer.value
+    assumptions = tuple(shorten_end(text, _LISTED_CHARS) for text in reply.assumptions[:_MOST_LISTED])
     return SolutionDraft(
-        plan=CodePlan(description=reply.description, approach=reply.approach),
+        plan=CodePlan(description=reply.description, approach=reply.approach, assumptions=assumptions),
         solution=CodeSolution(
             code=unfence(reply.code), packages=tuple(reply.packages), system_packages=tuple(reply.system_packages)
         ),
+        arguments=checked_proposals(run.request, {proposal.name: proposal.value for proposal in reply.arguments}),
         calls=answer.calls,
     )
 
@@ -180,7 +190,8 @@ async def write_tests(run: Run, account: BudgetAccount) -> TestsDraft:
             return TestsDraft(tests=None, calls=error.calls, stopped=str(error))
         tests = unfence(answer.value.test_code)
         note.detail = f"{len(tests.splitlines())} lines"
-        return TestsDraft(tests=tests, calls=answer.calls, reference=_reference_in(answer.value, run.settings))
+        reference = _reference_in(answer.value, run.settings)
+        return TestsDraft(tests=tests, cases=_cases_in(answer.value.cases), calls=answer.calls, reference=reference)
 
 
 def _reference_in(reply: TestsReply, settings: Settings) -> str | None:
@@ -191,11 +202,18 @@ def _reference_in(reply: TestsReply, settings: Settings) -> str | None:
     return f"{code}\n"
 
 
+def _cases_in(replies: Sequence[CaseReply]) -> tuple[TestCase, ...]:
+    texts = ((case.input.strip(), case.expected.strip(), case.why.strip()) for case in replies)
+    shortened = (tuple(shorten_end(text, _LISTED_CHARS) for text in case) for case in texts if case[0] or case[1])
+    cases = (TestCase(input=given, expected=expected, why=why) for given, expected, why in shortened)
+    return tuple(islice(cases, _MOST_LISTED))
+
+
 def with_drafts(run: Run, drafts: Drafts) -> Run:
     """The run with the drafts as its first candidates, and with their calls."""
     stops = [stopped for stopped in (*(draft.stopped for draft in drafts.solutions), drafts.tests.stopped) if stopped]
     run = with_calls(run, drafts.calls)
-    candidates = _candidates(drafts.solutions, drafts.tests.tests, drafts.tests.reference)
+    candidates = _candidates(drafts.solutions, drafts.tests)
     unusable = [draft.unusable for draft in drafts.solutions if draft.unusable]
     if not candidates:  # without any candidate, unusable replies stop the run as a spent budget does
         stops += unusable
@@ -205,8 +223,25 @@ def with_drafts(run: Run, drafts: Drafts) -> Run:
     return run.model_copy(update={"stopped": stops[0] if stops else ""})
 
 
-def _candidates(drafts: Iterable[SolutionDraft], tests: str | None, reference: str | None) -> list[Candidate]:
-    return [candidate for draft in drafts if (candidate := draft.candidate(tests, reference)) is not None]
+def _candidates(
+    drafts: Sequence[SolutionDraft],
+    judges: TestsDraft | Candidate,
+    arguments: Mapping[str, JsonValue] = MappingProxyType({}),
+) -> list[Candidate]:
+    """The drafts that have a proposal, with what judges them; `arguments` are those of earlier candidates."""
+    shared = dict(arguments) or next((draft.arguments for draft in drafts if draft.arguments), {})
+    return [
+        Candidate(
+            plan=draft.plan,
+            solution=draft.solution,
+            tests=judges.tests,
+            cases=judges.cases,
+            reference=judges.reference,
+            arguments=shared,
+        )
+        for draft in drafts
+        if draft.plan is not None and draft.solution is not None
+    ]
 
 
 def _attempts(candidates: Iterable[Candidate], action: ActionName, reason: str) -> list[Attempt]:
@@ -258,9 +293,9 @@ async def _redraft_solution(run: Run, account: BudgetAccount, learnt: str | None
     brief = brief_of(run.settings, run.request, run.context)
     asked = third_messages(brief, number) if learnt is None else redraft_messages(brief, learnt, number)
     messages = without_keys(asked, run.request)
-    question = Question(purpose="solution", messages=messages, reply_type=SolutionReply, keeps_unusable=True)
+    question = dataclasses.replace(_solution_question(run), messages=messages, keeps_unusable=True)
     try:
-        return _draft_from(await ask_within(account, run.settings, question))
+        return _draft_from(run, await ask_within(account, run.settings, question))
     except BudgetSpentError as error:
         return SolutionDraft(calls=error.calls, stopped=str(error))
     except ReplyError as error:
@@ -269,12 +304,12 @@ async def _redraft_solution(run: Run, account: BudgetAccount, learnt: str | None
 
 def with_redrafts(run: Run, drafts: Sequence[SolutionDraft]) -> StageResult:
     """The run with the redrafts as its next round, judged by the tests of the attempts before."""
-    requested, judges = requested_redraft(run), base_attempt(run).candidate
+    requested, base = requested_redraft(run), base_attempt(run).candidate
     action: ActionName = "independent_draft" if requested.is_third else "fresh_draft"
     calls = tuple(call for draft in drafts for call in draft.calls)
     unusable = [draft.unusable for draft in drafts if draft.unusable]
     run = with_unusable(with_calls(run, calls), action, requested.reason, unusable)
-    candidates = _candidates(drafts, judges.tests, judges.reference)
+    candidates = _candidates(drafts, base, base.arguments)
     if not candidates:
         stopped = next((draft.stopped for draft in drafts if draft.stopped), "")
         return StageResult(run=run.model_copy(update={"stopped": stopped}), calls=calls)

@@ -39,6 +39,7 @@ class Question(Generic[ReplyT]):
     check: Callable[[ReplyT], object] = lambda _: None
     attempt: int = 0
     keeps_unusable: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 def open_account(run: Run, *, shares: int = 1, on_call: Callable[[], None] = lambda: None) -> BudgetAccount:
@@ -65,7 +66,9 @@ async def ask_within(account: BudgetAccount, settings: Settings, question: Quest
         ModelError: see its subclasses; the calls in `.calls` are priced.
     """
     model = open_budgeted_model(account, settings)
-    request = build_request(question.purpose, question.messages, question.reply_type, settings)
+    request = build_request(
+        question.purpose, question.messages, question.reply_type, settings, left_out=question.left_out
+    )
     request = request.model_copy(update={"attempt": question.attempt})
     try:
         answer = await ask(model, request, question.reply_type, question.check, keeps_unusable=question.keeps_unusable)

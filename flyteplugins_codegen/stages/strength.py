@@ -152,7 +152,7 @@ def strength_of(
     try:
         if not asserts_something(tests):
             return TestStrength(share=0.0, reason=_NO_ASSERTION)
-        unasserted = unasserted_outputs(suites, tuple(run.request.outputs))
+        unasserted = unasserted_outputs(suites, tuple(run.request.outputs), attempt.candidate.solution.code)
     except SyntaxError:
         return _UNMEASURED
     mutants = _mutants(attempt, suites)[chosen]

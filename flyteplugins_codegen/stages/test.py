@@ -108,6 +108,7 @@ def judge_attempt(
 def _key(run: Run, candidate: Candidate, lock: EnvironmentLock) -> list[Any]:
     """Everything that a report depends on: the candidate, its checks, and its environment."""
     settings, request = run.settings, run.request
+    proposed = [candidate.arguments] if candidate.arguments else []
     return [
         candidate.solution.code,
         candidate.tests,
@@ -117,6 +118,7 @@ def _key(run: Run, candidate: Candidate, lock: EnvironmentLock) -> list[Any]:
         settings.model_dump(
             mode="json", include={"sandbox", "skip_tests", "timeout_s", "resources", "env_vars", "validation"}
         ),
+        *proposed,
     ]
 
 
@@ -165,7 +167,7 @@ def _judge(run: Run, attempt: Attempt, samples: Mapping[str, Path], sandboxes: R
     opened = sandboxes.for_candidate(run, attempt.candidate, attempt.environment)
     with tempfile.TemporaryDirectory(prefix="codegen-examples-") as folder, ThreadPoolExecutor(WORKERS) as pool:
         tests = None if run.settings.skip_tests else attempt.candidate.tests
-        arguments = known_arguments(run.request, tests, samples)
+        arguments = known_arguments(run.request, tests, samples, attempt.candidate.arguments)
         context = _JudgingContext(attempt.candidate, opened, samples, Path(folder), arguments)
         scripts = [pool.submit(check) for check in _script_checks(run, context)]
         suites = [pool.submit(check) for check in _suite_checks(run, context)]

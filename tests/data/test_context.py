@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from flyteplugins_codegen.data.context import render_context
 from flyteplugins_codegen.data.profile import profile_sample
-from flyteplugins_codegen.models.data import SampleProfile
+from flyteplugins_codegen.models.data import ForeignKey, SampleProfile
 from flyteplugins_codegen.text import shorten_end
 
 WEATHER = Path(__file__).parents[2] / "workflows" / "data" / "seattle-weather.csv"
@@ -101,6 +102,76 @@ def test_the_first_lines_are_shown_as_they_are_written(tmp_path: Path) -> None:
     assert "It begins:" in text
     assert all(line in text.split("\n") for line in lines)
     assert "00501" not in render_context([profile_of(tmp_path, "\n".join(lines))], 0)
+
+
+# --- what the job mentions, and what is told once ---
+
+WIDE = ("order_id", "shop", "dep_delay", *(f"extra_{letter}" for letter in "abcdefghijklmnop"), "price", "noteOfDay")
+
+
+def wide(folder: Path, file_name: str = "sales.csv") -> SampleProfile:
+    """Twenty columns: more than a text of moderate length can tell in full."""
+    lines = [",".join(WIDE)]
+    for row in range(40):
+        extras = [f"{row * 7919 % 1009}.{row:02}{column}5" for column in range(16)]
+        lines.append(",".join([str(row), f"Shop {row % 3}", str(row * 3), *extras, f"{row}.50", f"note {row}"]))
+    return profile_of(folder, "\n".join([*lines, ""]), file_name)
+
+
+def told_in_full(text: str) -> list[str]:
+    return [name for name in re.findall(r"^\|(\w+)\|", text, re.MULTILINE) if name != "column"]
+
+
+def test_columns_that_the_job_mentions_come_first(tmp_path: Path) -> None:
+    profile = profile_of(tmp_path, "product,qty,price\na,1,2.5\nb,2,3.5\nc,3,1.0\n")
+    text = render_context([profile], 100, job="the mean PRICE")
+    assert told_in_full(text) == ["price", "product", "qty"]
+    assert rows_of(text)[0] == ["product", "qty", "price"]
+    assert told_in_full(render_context([profile], 100, job="count them")) == ["product", "qty", "price"]
+
+
+def test_of_a_wide_table_only_mentioned_columns_are_told_in_full(tmp_path: Path) -> None:
+    text = render_context([wide(tmp_path)], 100, job="For each shop the sum of prices, delayed orders left out.")
+    assert told_in_full(text) == ["order_id", "shop", "dep_delay", "price"]
+    assert rows_of(text)[0] == told_in_full(text)
+    others = next(line for line in text.split("\n") if line.startswith("Other columns: "))
+    assert all(name in others for name in (*WIDE[3:-2], "noteOfDay (text)"))
+    assert len(text) < len(render_context([wide(tmp_path)], 100)) / 2
+
+
+def test_without_a_mention_all_columns_of_a_wide_table_are_alike(tmp_path: Path) -> None:
+    profile = wide(tmp_path)
+    assert render_context([profile], 100, job="Make a report.") == render_context([profile], 100)
+    assert len(told_in_full(render_context([profile], 100))) == len(WIDE)
+
+
+def test_the_first_rows_are_told_once(tmp_path: Path) -> None:
+    same = profile_of(tmp_path, "".join(["a,b\n", *(f"x{n},{n}\n" for n in range(30))]))
+    text = render_context([same], 100)
+    assert "It begins:" not in text
+    assert text.count("x0,0") == text.count("x1,1") == 1
+    other = profile_of(tmp_path, "".join(["a;b\n", *(f"x{n};0{n}\n" for n in range(30))]))
+    text = render_context([other], 100)
+    assert "It begins:\n```\na;b\nx0;00\nx1;01\n```" in text
+    assert "x0,0" not in text
+    assert "x1,1" not in text
+    assert "x2,2" in text
+
+
+def test_a_line_that_is_cut_or_has_other_values_hides_no_row(tmp_path: Path) -> None:
+    header = ",".join(f"column_{number}" for number in range(60))
+    rows = [",".join(f"{row}{number:03}" for number in range(60)) for row in range(30)]
+    text = render_context([profile_of(tmp_path, "\n".join([header, *rows, ""]))], 100)
+    assert rows_of(text)[1][0] == "0"
+    lines = "".join([json.dumps({"a": n, "b": [n]}) + "\n" for n in range(30)])
+    text = render_context([profile_of(tmp_path, lines, "sales.jsonl")], 100)
+    assert [row[0] for row in rows_of(text)[1:]] == ["29"]
+
+
+def test_ends_of_foreign_keys_count_as_mentioned(tmp_path: Path) -> None:
+    key = ForeignKey(sample="sales", column="extra_a", key_sample="other", key_column="x")
+    text = render_context([wide(tmp_path)], 100, [key], job="the mean price")
+    assert told_in_full(text) == ["extra_a", "price"]
 
 
 def test_shortening_twice_keeps_the_count_true() -> None:

@@ -77,6 +77,7 @@ SETTINGS = [
     "validation",
     "skip_tests",
     "min_test_strength",
+    "reference",
     "sandbox_retries",
     "timeout_s",
     "env_vars",

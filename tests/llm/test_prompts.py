@@ -88,3 +88,35 @@ def test_a_fresh_draft_is_told_what_was_learnt_after_all_that_every_draft_is_tol
     assert told[1].content.startswith(solution_messages(BRIEF)[1].content)
     assert "- do not divide" in told[1].content
     assert told != redraft_messages(BRIEF, "- do not divide", 5)
+
+
+def test_values_are_asked_for_only_of_inputs_that_have_none():
+    text = solution_messages(BRIEF)[1].content
+    assert "values for threshold that suit the data" in text
+    given = BRIEF.model_copy(update={"request": REQUEST.model_copy(update={"values": {"threshold": 1.0}})})
+    assert "`arguments`" not in solution_messages(given)[1].content
+    assert "`assumptions`" in solution_messages(given)[1].content
+
+
+def test_a_request_for_stronger_tests_does_not_deny_what_it_shows():
+    text = stronger_messages(BRIEF, CANDIDATE, ["line 1: + for -"])[1].content
+    assert "You have not seen it" not in text
+    assert "`cases`" not in text
+    assert "You have not seen it" in suite_messages(BRIEF)[1].content
+    for part in ("the code", "def test_generated", "line 1: + for -", "/var/outputs is emptied before every test"):
+        assert part in text
+
+
+def test_only_first_tests_are_asked_for_cases_and_only_drafts_for_assumptions():
+    asked = {
+        "solution": solution_messages(BRIEF),
+        "tests": suite_messages(BRIEF),
+        "redraft": redraft_messages(BRIEF, "- do not divide", 4),
+        "repair": repair_messages(BRIEF, CANDIDATE, "it broke"),
+        "stronger": stronger_messages(BRIEF, CANDIDATE, ["line 1: + for -"]),
+    }
+    assert [name for name, messages in asked.items() if "`cases`" in messages[1].content] == ["tests"]
+    assert [name for name, messages in asked.items() if "`assumptions`" in messages[1].content] == [
+        "solution",
+        "redraft",
+    ]

@@ -14,6 +14,7 @@ from flyteplugins_codegen.llm import replies
 from flyteplugins_codegen.llm.protocol import portable_schema
 from flyteplugins_codegen.llm.replies import RepairReply, SolutionReply, TestsReply
 
+PLAIN = {"replace", "name", "value", "input", "expected", "why"}  # their names say it
 REPLIES = [SolutionReply, TestsReply, RepairReply]
 
 
@@ -59,7 +60,8 @@ def test_the_anthropic_client_moves_nothing_of_a_schema_into_descriptions(reply_
 def test_a_schema_says_what_each_field_is_for():
     for _, reply_type in inspect.getmembers(replies, inspect.isclass):
         if issubclass(reply_type, BaseModel) and reply_type.model_fields:
-            assert all(field.description for name, field in reply_type.model_fields.items() if name != "replace")
+            fields = reply_type.model_fields.items()
+            assert all(field.description for name, field in fields if name not in PLAIN), reply_type
 
 
 class _Open(BaseModel):
@@ -97,3 +99,27 @@ def test_an_edit_without_a_replacement_deletes():
 def test_a_solution_without_code_is_no_solution(code):
     with pytest.raises(ValueError, match="code"):
         SolutionReply.model_validate({"description": "d", "approach": "a", "code": code})
+
+
+def test_what_accompanies_the_code_is_never_a_reason_to_ask_again():
+    plain = {"description": "d", "approach": "a", "code": "c"}
+    odd = {"assumptions": "ties: the first", "arguments": [{"name": "top", "value": 5}, "top", {"value": None}]}
+    reply = SolutionReply.model_validate({**plain, **odd})
+    assert reply.assumptions == ["ties: the first"]
+    assert [(argument.name, argument.value) for argument in reply.arguments] == [("top", "5"), ("", "")]
+    assert SolutionReply.model_validate({**plain, "assumptions": [" ", {"ties": 1}]}).assumptions == ['{"ties": 1}']
+    cases = [{"input": [1, 2], "expected": 3, "why": None}, "no case"]
+    (case,) = TestsReply.model_validate({"test_code": "t", "cases": cases}).cases
+    assert (case.input, case.expected, case.why) == ("[1, 2]", "3", "")
+    assert TestsReply.model_validate({"test_code": "t", "cases": "none"}).cases == []
+
+
+def test_a_reply_of_an_earlier_version_lacks_nothing():
+    assert SolutionReply(description="d", approach="a", code="c").arguments == []
+    assert TestsReply(test_code="t").cases == []
+
+
+def test_a_field_that_is_not_asked_for_is_not_in_the_schema():
+    schema = portable_schema(SolutionReply, ("arguments",))
+    assert "arguments" not in schema["properties"]
+    assert {*schema["required"], "arguments"} == set(portable_schema(SolutionReply)["required"])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from good_suites import GOOD_SUITES, OUTPUTS, SOLUTION
 from strong_suites import JOBS
+from vacuous_suites import VACUOUS_SUITES, vacuous_suite
 
 from benchmarks.repair.tasks import TASKS
 from flyteplugins_codegen.source.vacuity import unasserted_outputs
@@ -57,6 +59,14 @@ def lacking(check, *outputs):
         "assert list(csv.DictReader(path.open()))",
         "assert 1 + 1 == 2",
         "assert main is not None",
+        "assert read('total') == read('total')",
+        "once = read('total')\n    again = read('total')\n    assert once == again",
+        "unittest.TestCase().assertGreater(float(total), 0)",
+        "unittest.TestCase().assertEqual(list(pd.read_csv(path).columns), ['a', 'b'])",
+        "import contextlib\n    with contextlib.suppress(AssertionError):\n        assert total == '5'",
+        "names = sorted(p.name for p in OUT.iterdir())\n    assert names == ['total']",
+        "assert -1 <= float(total) <= 1",
+        "assert 'nan' not in total.lower()",
     ],
 )
 def test_a_suite_that_only_looks_whether_an_output_is_there_asserts_no_value(check):
@@ -139,6 +149,45 @@ def test_outputs(name, expected):
 def test_a_value_asserted_by_one_of_several_suites_is_asserted():
     readable, exact = (SUITE.replace("CHECK", check) for check in ("assert total", "assert total == '5'"))
     assert unasserted_outputs([readable, exact], ("total",)) == ()
+
+
+@pytest.mark.parametrize("name", GOOD_SUITES)
+def test_a_suite_that_pins_every_output_is_never_called_vacuous_however_it_is_written(name):
+    assert unasserted_outputs([GOOD_SUITES[name]], OUTPUTS, SOLUTION) == ()
+    assert unasserted_outputs([GOOD_SUITES[name]], OUTPUTS) == ()
+
+
+@pytest.mark.parametrize("name", VACUOUS_SUITES)
+def test_a_suite_that_holds_no_value_is_found_however_it_is_written(name):
+    assert set(unasserted_outputs([vacuous_suite(name)], OUTPUTS, SOLUTION)) == set(VACUOUS_SUITES[name][1])
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "assert df[df.columns[0]].tolist() == [1]",
+        "assert read('total') == 'price'",
+        "assert total.split()[0] == 'north'",
+        "assert {'north', 'south'} == set(json.loads(total))",
+        "assert all(map(math.isclose, json.loads(total), [5]))",
+        "assert float(total) == sum(float(line) for line in DATA)",
+        "assert 4.9 < float(total) < 5.1",
+        "expected = 5\n    assert float(total) == expected",
+        "try:\n        assert total == '5'\n    except AssertionError:\n        raise",
+        "ok = total == '5'\n    assert ok",
+        "try:\n        same = total == '5'\n    except ValueError:\n        same = False\n    assert same",
+    ],
+)
+def test_what_looks_like_a_check_of_columns_or_of_an_output_with_itself_counts_where_it_may_be_more(check):
+    df = "df = pd.read_csv(path)\n    "
+    assert unasserted_outputs([SUITE.replace("CHECK", df + check)], ("total",), SOLUTION) == ()
+
+
+def test_an_output_that_is_compared_with_another_is_asserted_if_that_one_is():
+    link = "assert float(read('total')) == len(read('rows').split())"
+    assert lacking(link, "total", "rows") == ("total", "rows")
+    assert lacking(f"{link}\n    assert read('rows') == 'a b'", "total", "rows") == ()
+    assert lacking(f"{link}\n    assert read('rows')", "total", "rows") == ("total", "rows")
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)

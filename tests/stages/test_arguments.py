@@ -12,7 +12,13 @@ from model_server import ModelServer
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.errors import InterfaceError, RequestError
 from flyteplugins_codegen.models.job import Example, Request
-from flyteplugins_codegen.stages.arguments import declared_inputs, known_arguments, ran_on_samples, why_not_run
+from flyteplugins_codegen.stages.arguments import (
+    checked_proposals,
+    declared_inputs,
+    known_arguments,
+    ran_on_samples,
+    why_not_run,
+)
 from flyteplugins_codegen.stages.prepare import JobArguments, prepare_job
 from flyteplugins_codegen.store import digest
 
@@ -56,6 +62,8 @@ HIDDEN_VALUE = TESTS.replace('"--top", "1"', '"--top", str(len("x"))')
 
 def generate(sales: Path, code: str, tests: str = TESTS, **arguments: Any) -> tuple[CodeGenEvalResult, ModelServer]:
     reply = {"description": "d", "approach": "a", "code": code, "packages": [], "system_packages": []}
+    reply |= arguments.pop("solution_more", {})
+    redraft = arguments.pop("redraft", None)
     mended = {
         "cause": "an amount may be missing",
         "error_type": "logic",
@@ -64,11 +72,18 @@ def generate(sales: Path, code: str, tests: str = TESTS, **arguments: Any) -> tu
         "packages": [],
         "system_packages": [],
     }
-    script = {"SolutionReply": [reply], "TestsReply": [{"test_code": tests}], "RepairReply": [mended]}
+    solutions, repairs = [reply], [mended]
+    if redraft:  # after two repairs that do not help
+        solutions, repairs = [reply, reply | redraft], [{**mended, "code": f"{code}# {number}\n"} for number in (1, 2)]
+    script = {"SolutionReply": solutions, "TestsReply": [{"test_code": tests}], "RepairReply": repairs}
     job = {"samples": {"sales": sales}, "inputs": {"top": int}, "outputs": {"best": str}, **arguments}
     with ModelServer(script) as server:
         agent = AutoCoderAgent(
-            model="openai/m", api_base=server.url, cache="disable", min_test_strength=0, max_iterations=2
+            model="openai/m",
+            api_base=server.url,
+            cache="disable",
+            min_test_strength=0,
+            max_iterations=4 if redraft else 2,
         )
         return agent.generate(PROMPT, **job), server
 
@@ -191,6 +206,43 @@ def test_a_text_is_in_no_sample_that_is_empty_or_gone(tmp_path: Path) -> None:
         assert known_arguments(request, TESTS, {"sales": tmp_path / name}) is None
 
 
+def test_a_proposal_comes_after_the_examples_and_before_the_tests(sales: Path) -> None:
+    samples, proposed = {"sales": sales}, {"top": 7}
+    assert known_arguments(request_of(values={"top": 5}), TESTS, samples, proposed) == {"top": 5}
+    assert known_arguments(request_of(OWN_FILE), TESTS, samples, proposed) == {"top": 3}
+    assert known_arguments(request_of(), TESTS, samples, proposed) == {"top": 7}
+    assert known_arguments(request_of(), None, samples, proposed) == {"top": 7}
+
+
+def test_values_are_proposed_together_or_not_at_all(sales: Path) -> None:
+    request = Request(prompt="p", inputs={"sales": "file", "top": "int", "least": "float"})
+    assert known_arguments(request, None, {"sales": sales}, {"top": 7}) is None
+    assert known_arguments(request, None, {"sales": sales}, {"top": 7, "least": 1.5}) == {"top": 7, "least": 1.5}
+    given = request.model_copy(update={"values": {"least": 2.0}})
+    assert known_arguments(given, None, {"sales": sales}, {"top": 7}) == {"top": 7, "least": 2.0}
+
+
+@pytest.mark.parametrize("text", ["many", "7.5", "", "1e9999", "9" * 30, "a\0b"])
+def test_a_proposal_that_is_no_value_of_its_type_is_none(sales: Path, text: str) -> None:
+    assert checked_proposals(request_of(), {"top": text}) == {}
+    assert known_arguments(request_of(), TESTS, {"sales": sales}, {}) == {"top": 1}
+
+
+def test_proposals_are_typed_and_only_for_inputs_without_a_value() -> None:
+    inputs = {"sales": "file", "top": "int", "rate": "float", "on": "bool", "day": "str", "names": "file"}
+    request = Request(prompt="p", inputs=inputs, values={"top": 3})
+    told = {"sales": "x.csv", "top": "5", "rate": "2", "on": "true", "day": "2024-01-31", "names": "n", "other": "1"}
+    assert checked_proposals(request, told) == {"rate": 2.0, "on": True, "day": "2024-01-31"}
+
+
+def test_a_proposed_text_is_in_a_sample_or_in_the_prompt_or_a_date(sales: Path) -> None:
+    request = Request(prompt="The share of Nails.", inputs={"sales": "file", "top": "str"})
+    taken = ("bolts", "Nails", "2024-01-31", "2024-01", "2024-01-31T10:00:00Z")
+    for text in (*taken, "bolt", "nail", "", "31.1.2024"):
+        expected = {"top": text} if text in taken else None
+        assert known_arguments(request, None, {"sales": sales}, {"top": text}) == expected
+
+
 def test_a_file_without_a_sample_has_no_value(sales: Path) -> None:
     request = Request(prompt="p", inputs={"sales": "file", "names": "file"})
     assert known_arguments(request, TESTS, {"sales": sales}) is None
@@ -282,6 +334,32 @@ def test_a_solution_that_works_only_under_pytest_fails_without_samples_too(sales
 def test_a_solution_that_works_only_under_pytest_fails_on_the_samples(sales: Path) -> None:
     result, _ = generate(sales, SEES_PYTEST)
     assert [attempt.report.passed for attempt in result.attempt_history] == [False, True]
+
+
+def test_the_value_that_the_solutions_author_proposes_is_run_and_the_report_says_so(sales: Path) -> None:
+    proposal = [{"name": "top", "value": 2}]
+    result, server = generate(sales, RIGHT, solution_more={"arguments": proposal, "assumptions": ["Ties: the first."]})
+    assert result.success
+    assert result.report.runs[-1].arguments == {"top": 2}
+    asked = {call.name: str(call.body["messages"]) for call in server.calls}
+    assert "values for top that suit the data" in asked["SolutionReply"]
+    assert "`arguments`" not in asked["TestsReply"]
+    assert "Ties: the first." in result._page()
+    given, server = generate(sales, RIGHT, inputs={"top": (int, 1)}, solution_more={"arguments": proposal})
+    assert given.report.runs[-1].arguments == {"top": 1}
+    assert "`arguments`" not in str([call.body["messages"] for call in server.calls])
+
+
+def test_a_redraft_runs_on_the_values_of_the_first_draft(sales: Path) -> None:
+    result, _ = generate(
+        sales,
+        CRASHES,
+        HIDDEN_VALUE,
+        solution_more={"arguments": [{"name": "top", "value": "2"}]},
+        redraft={"code": RIGHT, "arguments": [{"name": "top", "value": "1"}]},
+    )
+    assert result.attempt_history[-1].action == "fresh_draft"
+    assert {tuple(each.report.runs[-1].arguments.items()) for each in result.attempt_history} == {(("top", 2),)}
 
 
 # --- what a report says ---

@@ -9,7 +9,7 @@ import row_count_job as job
 from model_server import HttpError, ModelServer
 
 from flyteplugins_codegen import AutoCoderAgent
-from flyteplugins_codegen.llm.prompts import STRONGER_CONTRACT, JobBrief, stronger_messages
+from flyteplugins_codegen.llm.prompts import JobBrief, stronger_messages
 from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Request
 from flyteplugins_codegen.models.run import Attempt, Run, ScriptRun, SuiteReport, TestOutcome, TestReport, TestStrength
 from flyteplugins_codegen.models.settings import Settings
@@ -203,7 +203,8 @@ def test_a_request_for_stronger_tests_says_nothing_new_where_values_are_asserted
     candidate = run_of().attempts[0].candidate
     brief = JobBrief(request=Request(prompt="p"))
     assert stronger_messages(brief, candidate, ("a",)) == stronger_messages(brief, candidate, ("a",), "")
-    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith(STRONGER_CONTRACT)
+    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith("- a")
+    assert stronger_messages(brief, candidate, ("a",), "no value of total")[-1].content.endswith("worked out by hand.")
 
 
 @pytest.mark.parametrize(

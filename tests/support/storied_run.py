@@ -12,7 +12,7 @@ from flyteplugins_codegen.models.data import (
     TextProfile,
 )
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Example, Request, Sample
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Example, Request, Sample, TestCase
 from flyteplugins_codegen.models.run import (
     Answer,
     Attempt,
@@ -224,8 +224,13 @@ def _attempts() -> tuple[Attempt, ...]:
 
 
 def _candidate(code: str, tests: str) -> Candidate:
-    plan = CodePlan(description="Sums up what was sold.", approach="Read the rows one by one, multiply and add.")
-    return Candidate(plan=plan, solution=CodeSolution(code=code, packages=("pandas",)), tests=tests)
+    plan = CodePlan(
+        description="Sums up what was sold.",
+        approach="Read the rows one by one, multiply and add.",
+        assumptions=("A sale without a price counts nothing.",),
+    )
+    cases = (TestCase(input="2 at 1.50, 1 at 3.00", expected="6.0", why="quantity times price"),)
+    return Candidate(plan=plan, solution=CodeSolution(code=code, packages=("pandas",)), tests=tests, cases=cases)
 
 
 def _script(cause: Cause | None) -> ScriptRun:

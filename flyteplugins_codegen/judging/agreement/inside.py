@@ -155,15 +155,15 @@ def _read_outputs(names: Sequence[str], max_bytes: int) -> dict[str, Any]:
     for name in names:
         path = f"{OUTPUTS}/{name}"
         with contextlib.suppress(OSError):
-            outputs[name] = _read_folder(path, max_bytes) if os.path.isdir(path) else _read_file(path, max_bytes)  # noqa: PTH112
+            outputs[name] = _read_folder(path, max_bytes) if os.path.isdir(path) else _read_file(path, max_bytes)  # noqa: PTH112 - as above, without pathlib
     return outputs
 
 
 def _read_folder(path: str, max_bytes: int) -> dict[str, str | None] | None:
-    names = sorted(os.listdir(path))  # noqa: PTH208
+    names = sorted(os.listdir(path))  # noqa: PTH208 - as above, without pathlib
     if len(names) > _FOLDER_FILES:
         return None
-    return {name: _read_file(f"{path}/{name}", max_bytes) for name in names if os.path.isfile(f"{path}/{name}")}  # noqa: PTH113
+    return {name: _read_file(f"{path}/{name}", max_bytes) for name in names if os.path.isfile(f"{path}/{name}")}  # noqa: PTH113 - as above, without pathlib
 
 
 def _read_file(path: str, max_bytes: int) -> str | None:

@@ -26,7 +26,7 @@ from flyteplugins_codegen.html.kit import (
 from flyteplugins_codegen.llm.budget import total_cost_usd
 from flyteplugins_codegen.models.data import AppliedConstraint
 from flyteplugins_codegen.models.environment import EnvironmentLock
-from flyteplugins_codegen.models.job import CodePlan, Example, Request
+from flyteplugins_codegen.models.job import CodePlan, Example, Request, TestCase
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.spending import ModelCall, Usage
 from flyteplugins_codegen.packages.install import installed_sizes
@@ -35,6 +35,8 @@ _PROMPT_CHARS: Final = 20_000
 _MOST_NAMES: Final = 60
 _MOST_EXAMPLES: Final = 20
 _MOST_CONSTRAINTS: Final = 60
+_MOST_LISTED: Final = 60
+_LISTED_CHARS: Final = 600
 _MOST_CALLS: Final = 300
 _MOST_PINS: Final = 300
 _PIN: Final = re.compile(r"^([A-Za-z0-9._-]+)==([^\s\\;]+)", re.MULTILINE)
@@ -56,8 +58,19 @@ def render_job(run: Run) -> str:
 
 
 def render_plan(plan: CodePlan) -> str:
-    """What the solution does and how, as the model describes it."""
-    return paragraphs(plan.description, _PROMPT_CHARS) + paragraphs(plan.approach, _PROMPT_CHARS)
+    """What the solution does and how, as the model describes it, and what it assumed."""
+    assumed = bullets(fitting(assumption, _LISTED_CHARS) for assumption in plan.assumptions[:_MOST_LISTED])
+    told = paragraphs(plan.description, _PROMPT_CHARS) + paragraphs(plan.approach, _PROMPT_CHARS)
+    return told + _titled("Assumed, where the request leaves it open", assumed)
+
+
+def render_cases(cases: Sequence[TestCase]) -> str:
+    """A table of the cases that the tests were written from."""
+    rows = [
+        tuple(fitting(told, _LISTED_CHARS) for told in (case.input, case.expected, case.why))
+        for case in cases[:_MOST_LISTED]
+    ]
+    return table(("input", "expected", "why"), rows) if rows else ""
 
 
 def _titled(title: str, body: str) -> str:

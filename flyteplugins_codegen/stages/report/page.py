@@ -16,6 +16,7 @@ from flyteplugins_codegen.stages.lineage import count_tests
 from flyteplugins_codegen.stages.report.attempts import render_timeline, render_trust
 from flyteplugins_codegen.stages.report.data import render_data
 from flyteplugins_codegen.stages.report.job import (
+    render_cases,
     render_commands,
     render_environment,
     render_job,
@@ -110,5 +111,5 @@ def _sections(content: ReportContent) -> Iterator[tuple[str, str]]:
 
 
 def _code(candidate: Candidate) -> str:
-    tests = python_code(candidate.tests) if candidate.tests else ""
+    tests = render_cases(candidate.cases) + python_code(candidate.tests) if candidate.tests else ""
     return python_code(candidate.solution.code) + folded("The generated tests", tests)

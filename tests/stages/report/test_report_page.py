@@ -79,6 +79,15 @@ def test_marks_that_change_the_direction_of_text_are_seen() -> None:
     assert "a[U+202E]b\ufffd" in page
 
 
+def test_the_plans_assumptions_and_the_cases_of_the_tests_are_shown() -> None:
+    page = render_page(told_run())
+    plan = page.partition(">Plan<")[2].partition("</section>")[0]
+    assert "A sale without a price counts nothing." in plan
+    tests = page.partition("The generated tests")[2]
+    assert "2 at 1.50, 1 at 3.00" in tests
+    assert tests.index("quantity times price") < tests.index("test_of_two_rows")
+
+
 def test_unknown_costs_are_not_shown_as_zero() -> None:
     content = told_run()
     free = tuple(call.model_copy(update={"cost_usd": None}) for call in content.run.calls)
