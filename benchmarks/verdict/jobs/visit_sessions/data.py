@@ -26,13 +26,15 @@ def _log(random: Random, users: int, requests: int, idle_minutes: int) -> str:
     lines = []
     for number in range(users):
         user = USERS[number % len(USERS)] + (str(number) if number >= len(USERS) else "")
-        if number % 5 == 3:
-            user = random.choice(["bot-uptime", "Bot-Crawler", "", "botany"])
+        if number % 3 == 2:
+            user = random.choice(["bot-uptime", "Bot-Crawler", "BOT-x", "", "botany"])
         time = datetime(2024, 3, 1, 8, 0, 0) + timedelta(minutes=random.choice([0, 7, 95]))
         for _ in range(requests):
             path = random.choices(PATHS, [6, 4, 1, 1, 1, 6])[0]
             status = random.choices([200, 302, 399, 400, 404, 500], [12, 2, 1, 1, 2, 1])[0]
-            lines.append(f"{time:%Y-%m-%d %H:%M:%S};{user};{path};{status};{random.choice(['', '512', '2048', '1500'])}")
+            lines.append(
+                f"{time:%Y-%m-%d %H:%M:%S};{user};{path};{status};{random.choice(['', '512', '2048', '1500'])}"
+            )
             seconds = random.choice([5, 61, 600, idle_minutes * 60, idle_minutes * 60 + 1, idle_minutes * 60 - 1, 7200])
             time += timedelta(seconds=seconds)
     random.shuffle(lines)

@@ -11,7 +11,9 @@ HEADER = (
 
 def inputs(random: Random) -> dict[str, str | int]:
     """Between 1 and 24 mammals; names are unique."""
-    vores = random.choice([["carni", "herbi"], ["omni", "carni", "herbi", "NA"], ["herbi"], ["insecti", "omni", "carni"]])
+    vores = random.choice(
+        [["carni", "herbi"], ["omni", "carni", "herbi", "NA"], ["herbi"], ["insecti", "omni", "carni"]]
+    )
     hours = random.choice([["8.5", "10"], ["10"], ["3", "8.5", "10", "14"]])
     names = random.sample([f"{kind} {beast}" for kind in ("Lesser", "Giant", "Grey") for beast in "ABCDEFGH"], 24)
     lines = [HEADER]
