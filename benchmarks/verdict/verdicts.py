@@ -11,9 +11,11 @@ from typing import Any, Literal
 from model_server import ModelServer, Scripted
 
 from benchmarks.verdict.corpus import Job, Suite, SuiteKind, Variant
+from flyteplugins_codegen.models.reference import ReferenceReport
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
-from flyteplugins_codegen.stages.candidates.explain import confidence_in, final_attempt
+from flyteplugins_codegen.stages.candidates.confidence import confidence_in, features_of
+from flyteplugins_codegen.stages.candidates.explain import final_attempt
 from flyteplugins_codegen.stages.drive import drive
 from flyteplugins_codegen.stages.prepare import JobArguments, prepare_job
 from flyteplugins_codegen.sync import run_blocking
@@ -37,7 +39,8 @@ class Verdict:
     """What became of a trial.
 
     `is_accepted` is success; `strength` the share of mutants killed, None where nothing was measured; `flaw` why the
-    suite proves nothing; `reason` how the run ended.
+    suite proves nothing; `features` what confidence is made of, {} for a candidate that failed; `comparison` what the
+    reference showed; `reason` how the run ended.
     """
 
     job: str
@@ -48,9 +51,11 @@ class Verdict:
     reference: ReferenceKind
     is_accepted: bool
     confidence: float | None
+    features: dict[str, float]
     strength: float | None
     mutants: int
     flaw: str
+    comparison: str
     reason: str
     calls: int
     wall_s: float
@@ -89,9 +94,13 @@ def judge(trial: Trial) -> Verdict:
         reference=trial.reference,
         is_accepted=is_accepted,
         confidence=confidence_in(run, attempt),
+        features=features_of(run, attempt, attempt.report)._asdict()
+        if attempt.report and attempt.report.passed
+        else {},
         strength=strength.share if strength else None,
         mutants=strength.total if strength else 0,
         flaw=getattr(strength, "reason", ""),
+        comparison=_comparison(attempt.report.reference if attempt.report else None),
         reason=reason,
         calls=calls,
         wall_s=time.perf_counter() - began,
@@ -104,6 +113,17 @@ def _generate(job: Job, settings: Settings, folder: Path) -> tuple[Run, bool, st
     prepared = prepare_job(JobArguments(prompt=job.prompt, samples=samples, inputs=inputs, outputs=dict(job.outputs)))
     driven = run_blocking(drive(Run(settings=settings, request=prepared.request), prepared.samples))
     return driven.run, driven.finish.success, driven.finish.reason, len(driven.calls)
+
+
+def _comparison(report: ReferenceReport | None) -> str:
+    if report is None:
+        return ""
+    if report.dropped:
+        return f"dropped: {report.dropped}"
+    if report.difference is not None:
+        return f"differs {report.difference.summary}"
+    unsettled = "; ".join(each.summary for each in report.unsettled)
+    return f"agrees on {', '.join(report.agreed)}" + (f"; unsettled {unsettled}" if unsettled else "")
 
 
 def _script(trial: Trial) -> dict[str, list[Scripted]]:
