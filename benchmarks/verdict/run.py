@@ -17,9 +17,10 @@ from pathlib import Path
 
 from benchmarks.verdict.corpus import Job, read_jobs
 from benchmarks.verdict.datasets import CACHE
-from benchmarks.verdict.tables import render
+from benchmarks.verdict.fit import cross_validated, fit, judged, weight_of_checks
+from benchmarks.verdict.tables import render, render_confidence
 from benchmarks.verdict.trials import all_trials
-from benchmarks.verdict.truth import check_job
+from benchmarks.verdict.truth import Truth, check_job
 from benchmarks.verdict.verdicts import Trial, Verdict, judge
 
 CHECKS = tuple(Path(__file__).with_name(name) for name in ("corpus.py", "truth.py", "truth_driver.py"))
@@ -33,19 +34,39 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--truth", action="store_true", help="check the corpus alone")
     parser.add_argument("--processes", type=int, default=2, help="runs at a time")
     parser.add_argument("--again", action="store_true", help=f"print the tables of the last run, from {VERDICTS}")
+    parser.add_argument("--fit", action="store_true", help="print the weights of confidence that fit the last run")
     arguments = parser.parse_args(words)
     if arguments.again:
-        print(render(read_verdicts()))
+        print(_render(read_verdicts()))
         return 0
     jobs = read_jobs(frozenset(arguments.only))
-    problems = [problem for job in jobs for problem in _check_once(job)]
+    problems = [problem for job in jobs for problem in truth_of(job).problems]
     if problems or arguments.truth:
         print("\n".join(problems) or _counts(jobs))
         return int(bool(problems))
+    if arguments.fit:
+        print(_render_fit(read_verdicts(), [truth_of(job) for job in jobs]))
+        return 0
     verdicts = _judge_all(all_trials(jobs), arguments.processes)
     VERDICTS.write_text(json.dumps([asdict(verdict) for verdict in verdicts], indent=1), encoding="utf-8")
-    print(f"{_counts(jobs)}\n\n{render(verdicts)}")
+    print(f"{_counts(jobs)}\n\n{_render(verdicts)}")
     return 0
+
+
+def _render(verdicts: Sequence[Verdict]) -> str:
+    other_jobs = render_confidence("Confidence by weights that are fitted to the other jobs", cross_validated(verdicts))
+    return f"{render(verdicts)}\n\n{other_jobs}"
+
+
+def _render_fit(verdicts: Sequence[Verdict], truths: Sequence[Truth]) -> str:
+    known = judged(verdicts)
+    model = fit(known)
+    chances = [share for truth in truths for share in truth.right_by_chance.values()]
+    weights = {**model.weights, "checks": weight_of_checks(chances)}
+    lines = [f"{name}={weight:.2f}," for name, weight in weights.items()]
+    right = sum(verdict.is_right for verdict in known)
+    told = f"BIAS = {model.bias:.2f}; {right} of {len(known)} pairs that passed are right."
+    return "\n".join([*lines, told])
 
 
 def read_verdicts() -> list[Verdict]:
@@ -53,18 +74,18 @@ def read_verdicts() -> list[Verdict]:
     return [Verdict(**fields) for fields in json.loads(VERDICTS.read_text(encoding="utf-8"))]
 
 
-def _check_once(job: Job) -> list[str]:
-    """What is wrong with the job, as long as nothing has changed since it was found to be right."""
+def truth_of(job: Job) -> Truth:
+    """The truth of a job, kept as long as neither the job nor its checks change."""
     parts = sorted([*job.folder.glob("*.*"), *CHECKS])
     digest = sha256(b"\0".join(part.read_bytes() for part in parts)).hexdigest()
-    seal = CACHE / "checked" / f"{job.name}-{digest[:16]}"
-    if seal.exists():
-        return []
-    problems = check_job(job)
-    if not problems:
-        seal.parent.mkdir(parents=True, exist_ok=True)
-        seal.touch()
-    return problems
+    kept = CACHE / "truth" / f"{job.name}-{digest[:16]}.json"
+    if kept.exists():
+        return Truth(**json.loads(kept.read_text(encoding="utf-8")))
+    truth = check_job(job)
+    if not truth.problems:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps(asdict(truth)), encoding="utf-8")
+    return truth
 
 
 def _judge_all(trials: Sequence[Trial], processes: int) -> list[Verdict]:

@@ -81,13 +81,8 @@ def confidence_area(verdicts: Sequence[Verdict]) -> float:
 
 def render(verdicts: Sequence[Verdict]) -> str:
     """All tables."""
-    parts = [
-        _render_suites(verdicts),
-        _render_verdicts(verdicts),
-        _render_kinds(verdicts),
-        _render_confidence(verdicts),
-    ]
-    return "\n\n".join(parts)
+    parts = [part(verdicts) for part in (_render_suites, _render_verdicts, _render_kinds)]
+    return "\n\n".join([*parts, render_confidence("Confidence", verdicts)])
 
 
 def _render_suites(verdicts: Sequence[Verdict]) -> str:
@@ -129,7 +124,8 @@ def _render_kinds(verdicts: Sequence[Verdict]) -> str:
     return "\n".join(["Wrong solutions beside a right reference", _table(("mistake", "accepted", "which"), rows)])
 
 
-def _render_confidence(verdicts: Sequence[Verdict]) -> str:
+def render_confidence(title: str, verdicts: Sequence[Verdict]) -> str:
+    """Its reliability in each tenth, and the area under its ROC."""
     rows = []
     for number, each in enumerate(confidence_bins(verdicts)):
         if each.pairs:
@@ -140,7 +136,7 @@ def _render_confidence(verdicts: Sequence[Verdict]) -> str:
     area, among = confidence_area(verdicts), confidence_area(accepted)
     return "\n".join(
         [
-            "Confidence, none counted as 0",
+            f"{title}; none counts as 0",
             _table(("confidence", "pairs", "mean", "right", ""), rows),
             f"Area under the ROC: {area:.3f} of {len(verdicts)} pairs; of the {len(accepted)} accepted {among:.3f}.",
         ]

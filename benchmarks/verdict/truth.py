@@ -14,7 +14,8 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +29,39 @@ _Outputs = dict[str, str] | str
 """The text of each output, or the error that a program ended with."""
 
 
-def check_job(job: Job) -> list[str]:
-    """What is not as the corpus says, a sentence each."""
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """`problems` is what is not as the corpus says, a sentence each.
+
+    `right_by_chance` has for each wrong solution the share of draws on which its outputs are the right ones.
+    """
+
+    problems: list[str]
+    right_by_chance: dict[str, float]
+
+
+def check_job(job: Job) -> Truth:
+    """Run everything of a job that can be run without the product."""
     with tempfile.TemporaryDirectory(prefix="codegen-verdict-") as folder:
-        return [f"{job.name}: {problem}" for problem in [*_check_programs(job, Path(folder)), *_check_suites(job)]]
+        outputs = _run_programs(job, _programs(job), Path(folder))
+    problems = [f"{job.name}: {problem}" for problem in [*_check_programs(job, outputs), *_check_suites(job)]]
+    expected = outputs[job.solutions[0].name][1:]
+    same = {
+        variant.name: [_same(*pair) for pair in zip(expected, outputs[variant.name][1:], strict=True)]
+        for variant in job.wrong
+    }
+    return Truth(problems, {name: sum(flags) / len(flags) for name, flags in same.items()})
 
 
-def _check_programs(job: Job, folder: Path) -> Iterator[str]:
+def _programs(job: Job) -> dict[str, str]:
     programs = {variant.name: variant.code for variant in (*job.solutions, *job.wrong)} | {"reference": job.reference}
     if job.wrong_reference:
         programs["reference_wrong"] = job.wrong_reference
-    outputs = _run_programs(job, programs, folder)
-    expected = outputs.pop(job.solutions[0].name)
+    return programs
+
+
+def _check_programs(job: Job, outputs: Mapping[str, list[_Outputs]]) -> Iterator[str]:
+    expected = outputs[job.solutions[0].name]
     for number, outcome in enumerate(expected):
         if isinstance(outcome, str):
             yield f"solution ends with an error on data {number} (0 is the sample): {outcome}"

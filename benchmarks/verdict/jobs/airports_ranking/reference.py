@@ -1,8 +1,11 @@
+import argparse
 import csv
 import math
-import sys
 
-args = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+parser = argparse.ArgumentParser()
+for name in ("airports", "top", "lat", "lon", "radius_km"):
+    parser.add_argument("--" + name)
+args = {"--" + name: value for name, value in vars(parser.parse_args()).items()}
 rows = list(csv.DictReader(open(args["--airports"])))
 top = int(args["--top"])
 lat, lon, radius = float(args["--lat"]), float(args["--lon"]), float(args["--radius_km"])
