@@ -19,7 +19,7 @@ from benchmarks.verdict.corpus import Job, read_jobs
 from benchmarks.verdict.datasets import CACHE
 from benchmarks.verdict.fit import cross_validated, fit, judged, weight_of_checks
 from benchmarks.verdict.tables import render, render_confidence
-from benchmarks.verdict.trials import all_trials
+from benchmarks.verdict.trials import all_trials, is_pair
 from benchmarks.verdict.truth import Truth, check_job
 from benchmarks.verdict.verdicts import Trial, Verdict, judge
 
@@ -54,12 +54,21 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _render(verdicts: Sequence[Verdict]) -> str:
-    other_jobs = render_confidence("Confidence by weights that are fitted to the other jobs", cross_validated(verdicts))
-    return f"{render(verdicts)}\n\n{other_jobs}"
+    pairs = [verdict for verdict in verdicts if is_pair(verdict)]
+    plain = [verdict for verdict in pairs if verdict.reference == "right"]
+    validated = cross_validated(pairs)
+    return "\n\n".join(
+        [
+            render(verdicts),
+            render_confidence("Confidence beside a right reference", plain),
+            render_confidence("Confidence", pairs),
+            render_confidence("Confidence by weights that are fitted to the other jobs", validated),
+        ]
+    )
 
 
 def _render_fit(verdicts: Sequence[Verdict], truths: Sequence[Truth]) -> str:
-    known = judged(verdicts)
+    known = judged(filter(is_pair, verdicts))
     model = fit(known)
     chances = [share for truth in truths for share in truth.right_by_chance.values()]
     weights = {**model.weights, "checks": weight_of_checks(chances)}

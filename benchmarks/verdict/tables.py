@@ -80,9 +80,8 @@ def confidence_area(verdicts: Sequence[Verdict]) -> float:
 
 
 def render(verdicts: Sequence[Verdict]) -> str:
-    """All tables."""
-    parts = [part(verdicts) for part in (_render_suites, _render_verdicts, _render_kinds)]
-    return "\n\n".join([*parts, render_confidence("Confidence", verdicts)])
+    """The tables of suites and of verdicts."""
+    return "\n\n".join(part(verdicts) for part in (_render_suites, _render_verdicts, _render_kinds))
 
 
 def _render_suites(verdicts: Sequence[Verdict]) -> str:

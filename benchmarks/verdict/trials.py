@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from benchmarks.verdict.corpus import Job, Suite, SuiteKind, Variant
-from benchmarks.verdict.verdicts import ReferenceKind, Trial
+from benchmarks.verdict.corpus import Job, Suite, SuiteKind, Variant, read_jobs
+from benchmarks.verdict.verdicts import ReferenceKind, Trial, Verdict
 
 MOST_WRONG = 12
 _ROTATION: tuple[SuiteKind, ...] = ("thin", "good", "thin")
@@ -27,6 +27,18 @@ def solution_trials(job: Job) -> Iterator[Trial]:
     """The other right solutions and a dozen wrong ones, each under one suite: two thirds of them under thin ones."""
     for number, variant in enumerate((*job.solutions[1:], *_chosen(job.wrong))):
         yield Trial(job=job, solution=variant, suite=_rotated(job, number))
+
+
+def is_pair(verdict: Verdict) -> bool:
+    """Whether a verdict counts as that of a pair of job and solution.
+
+    Of the trials that measure suites one a job does, under the suite that its turn is: else right solutions alone would
+    stand under vacuous suites.
+    """
+    if verdict.solution != "solution" or verdict.reference != "right":
+        return True
+    jobs = [job.name for job in read_jobs()]
+    return verdict.suite == f"suite_{_ROTATION[jobs.index(verdict.job) % len(_ROTATION)]}_1"
 
 
 def doubtful_trials(job: Job) -> Iterator[Trial]:
