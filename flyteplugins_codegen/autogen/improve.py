@@ -21,7 +21,7 @@ from flyteplugins_codegen.errors import InvalidReplyError, ModelError, PackageEr
 from flyteplugins_codegen.judging.causes import syntax_cause
 from flyteplugins_codegen.llm.ask import ModelAnswer
 from flyteplugins_codegen.llm.budget import total_cost_usd
-from flyteplugins_codegen.llm.prompts import describe_failure
+from flyteplugins_codegen.llm.failures import describe_failure
 from flyteplugins_codegen.llm.replies import Edit, Reply
 from flyteplugins_codegen.models.run import TestReport
 from flyteplugins_codegen.models.settings import SandboxKind

@@ -11,9 +11,32 @@ from pydantic import ValidationError
 from flyteplugins_codegen.data.constraints.terms import checked_pattern
 from flyteplugins_codegen.errors import RequestError
 from flyteplugins_codegen.models.data import Bound, ColumnSchema, ColumnType, Rule, TableSchema
+from flyteplugins_codegen.portable.validator import NUMERALS, instant_reader, number_reader
 
-_NUMBERS = 'pd.to_numeric(column, errors="coerce")'
-_TIMES = 'pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce")'
+# In the rendered module, for cells that are written as their rule's notation says.
+_READ_NUMBERS = f'''
+_NUMERALS = {dict(NUMERALS)!r}
+
+
+def _numbers(column, mark):
+    """The numbers that texts such as `$1,200.50`, `5%` or `1.200,50` spell; NaN for any other text."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column
+    parts = column.astype(str).astype(object).str.strip().str.extract(f"^{{_NUMERALS[mark]}}$")
+    whole, fraction = parts[2].str.replace(r"[^0-9]", "", regex=True).replace("", "0"), parts[3].fillna("0")
+    sign = (parts[0].str.strip("+").fillna("") != "") ^ (parts[1].str.strip("+").fillna("") != "")
+    numbers = pd.to_numeric(whole + "." + fraction, errors="coerce")
+    read = numbers.where(~sign, -numbers)
+    return read if mark == "," else read.fillna(pd.to_numeric(column, errors="coerce"))
+'''
+_READ_TIMES = '''
+
+def _times(column, notation):
+    """The times that texts of the notation, or of ISO 8601, spell; NaT for any other text."""
+    texts = column.astype(str).astype(object).str.strip()
+    written = pd.to_datetime(texts, format=notation, utc=True, errors="coerce")
+    return written.fillna(pd.to_datetime(column, format="ISO8601", utc=True, errors="coerce"))
+'''
 
 
 def render_schema(table: TableSchema) -> str:
@@ -28,7 +51,23 @@ def render_schema(table: TableSchema) -> str:
     frame_checks = "".join(f"        {_frame_check(rule)},\n" for rule in table.rules if rule.kind == "order")
     checks = f"    checks=[\n{frame_checks}    ],\n" if frame_checks else ""
     body = f"schema = pa.DataFrameSchema(\n    {{\n{lines}    }},\n{checks}    strict=False,\n    coerce=False,\n)\n"
+    helpers = (_READ_NUMBERS if "_numbers(" in body else "") + (_READ_TIMES if "_times(" in body else "")
+    body = f"{helpers.lstrip(chr(10))}\n\n{body}" if helpers else body
     return f"{'import pandas as pd' + chr(10) if 'pd.' in body else ''}import pandera.pandas as pa\n\n{body}"
+
+
+def _numbers(rule: Rule, column: str = "column", notation: str | None = None) -> str:
+    """Return the expression of the column's cells as numbers."""
+    notation = rule.notation if notation is None else notation
+    return f"_numbers({column}, {notation!r})" if notation in NUMERALS else f'pd.to_numeric({column}, errors="coerce")'
+
+
+def _times(rule: Rule, column: str = "column", notation: str | None = None) -> str:
+    """Return the expression of the column's cells as times."""
+    notation = rule.notation if notation is None else notation
+    if notation.startswith("%"):
+        return f"_times({column}, {notation!r})"
+    return f'pd.to_datetime({column}, format="ISO8601", utc=True, errors="coerce")'
 
 
 def _column_source(column: ColumnSchema, table: TableSchema) -> str:
@@ -55,13 +94,14 @@ def _range_check(rule: Rule, column: ColumnSchema) -> str:
         return _check(" & ".join(_sides(rule, _whole_days(rule))), rule)
     if column.type in {"integer", "number"} and column.pandas_dtype:
         return ", ".join(_named_checks(rule))
-    return _check(" & ".join(_sides(rule, _NUMBERS)), rule)
+    return _check(" & ".join(_sides(rule, _numbers(rule))), rule)
 
 
 def _whole_days(rule: Rule) -> str:
     """Return the expression of the times; of their days if all bounds are days."""
     bounds = [str(bound) for bound in (rule.minimum, rule.maximum) if bound is not None]
-    return f"{_TIMES}.dt.normalize()" if all(len(bound) == len("2020-01-01") for bound in bounds) else _TIMES
+    times = _times(rule)
+    return f"{times}.dt.normalize()" if all(len(bound) == len("2020-01-01") for bound in bounds) else times
 
 
 def _named_checks(rule: Rule) -> list[str]:
@@ -101,17 +141,20 @@ def _none_of_check(rule: Rule, _column: ColumnSchema) -> str:
 
 
 def _is_in(rule: Rule) -> str:
-    """Return a comparison by text, and also by number if some values are numbers, so that `1` equals `1.0`."""
-    numbers = [number for number in map(_number, rule.values) if number is not None]
+    """Return a comparison by text, and also by number or time if some values are such, so that `1` equals `1.0`."""
     by_text = f"column.astype(str).isin({list(rule.values)!r})"
-    return f"{by_text} | {_NUMBERS}.isin({numbers!r})" if numbers else by_text
+    # A value is written plainly, or as the cells are.
+    numbers = _read_values(rule, number_reader(rule.notation), number_reader(""))
+    if numbers:
+        return f"{by_text} | {_numbers(rule)}.isin({numbers!r})"
+    instants = _read_values(rule, instant_reader(rule.notation), instant_reader("")) if "%" in rule.notation else []
+    moments = ", ".join(f"pd.Timestamp({instant.isoformat()!r})" for instant in instants)
+    return f"{by_text} | {_times(rule)}.isin([{moments}])" if moments else by_text
 
 
-def _number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
+def _read_values(rule: Rule, *readers: Callable[[Any], Any]) -> list[Any]:
+    read = (reader(text) for text in rule.values for reader in readers)
+    return list(dict.fromkeys(value for value in read if value is not None))
 
 
 def _matches_check(rule: Rule, _column: ColumnSchema) -> str:
@@ -123,11 +166,12 @@ def _length_check(rule: Rule, _column: ColumnSchema) -> str:
 
 
 def _type_check(rule: Rule, _column: ColumnSchema) -> str:
+    truth_words = ["true", "false", "t", "f", "yes", "no", "y", "n", "1", "0", "1.0", "0.0"]
     expressions = {
-        "integer": f"{_NUMBERS} % 1 == 0",
-        "number": f"{_NUMBERS}.notna()",
-        "boolean": 'column.astype(str).str.lower().isin(["true", "false"])',
-        "time": f"{_TIMES}.notna()",
+        "integer": f"{_numbers(rule)} % 1 == 0",
+        "number": f"{_numbers(rule)}.notna()",
+        "boolean": f"column.astype(str).str.strip().str.lower().isin({truth_words!r})",
+        "time": f"{_times(rule)}.notna()",
         "text": "column.map(lambda cell: isinstance(cell, str))",
         "any": "column.notna()",
     }
@@ -148,7 +192,10 @@ _CHECKS: Mapping[str, Callable[[Rule, ColumnSchema], str]] = MappingProxyType(
 
 def _frame_check(rule: Rule) -> str:
     one, other = f"frame[{rule.column!r}]", f"frame[{rule.other_column!r}]"
-    holds = f"({one} {rule.comparison} {other}) | {one}.isna() | {other}.isna()"
+    notations = rule.notation, rule.other_notation
+    read = _times if any(notation.startswith("%") for notation in notations) else _numbers if any(notations) else None
+    sides = (read(rule, one, notations[0]), read(rule, other, notations[1])) if read else (one, other)
+    holds = f"({sides[0]} {rule.comparison} {sides[1]}) | {one}.isna() | {other}.isna()"
     return f"pa.Check(lambda frame: {holds}, name={f'{rule.column} {rule.text}'!r})"
 
 

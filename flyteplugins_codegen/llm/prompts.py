@@ -1,29 +1,19 @@
-"""The prompts: every message that is sent to a model for a job, and the descriptions of failures in them. Pure text.
+"""The prompts: every message that is sent to a model for a job. Pure text; failures are described in `failures`.
 
 Role and job come first and are the same in every call of a run, so that a provider can cache them; then the task; what
-changes from call to call comes last. Recordings are matched by these texts, so changing one needs new recordings.
+changes from call to call comes last.
 """
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.data import DataContext
 from flyteplugins_codegen.models.job import Candidate, Example, Request, TypeName
-from flyteplugins_codegen.models.reference import REFERENCE_FILE, OutputsDiffer
-from flyteplugins_codegen.models.run import (
-    SAMPLES_CASE,
-    Attempt,
-    Cause,
-    ScriptRun,
-    SuiteReport,
-    TestOutcome,
-    TestReport,
-)
+from flyteplugins_codegen.models.reference import REFERENCE_FILE
 from flyteplugins_codegen.models.spending import Message
 
 ROLE = "You are a careful Python engineer. Reply with one JSON object of the given schema and nothing else."
@@ -80,6 +70,7 @@ reference_error for reference.py, with `edits` of it or the whole in `reference`
 THIRD_CONTRACT = """\
 Two engineers who wrote this script differ in their results. Write one of your own from the description alone, and \
 weigh what it says of limits, ties and missing values. This is attempt {number}."""
+
 TESTS_CONTRACT = f"""\
 Write test_solution.py, pytest tests for a script solution.py that another engineer writes from this same description. \
 You have not seen it: test what the description promises, not how it is done.
@@ -134,16 +125,6 @@ are kept by plain names; solution.py cannot import the others. Run what you wrot
 call `submit` as soon as everything passes. The user's examples and tests are right by definition."""
 
 _FILES: Final = ("file", "directory")
-FAILURE_TOKENS: Final = 1_500
-LEARNT_TOKENS: Final = 500
-_CHARACTERS_A_TOKEN: Final = 4
-FAILURE_CHARS: Final = FAILURE_TOKENS * _CHARACTERS_A_TOKEN
-_STDERR_CHARS: Final = 800
-_LINE_CHARS: Final = 160
-_MOST_TRIED: Final = 4
-_LAUNCHER: Final = "launcher: "  # the prefix of our launcher's lines on the script's stderr
-_MARKS: Final = re.compile(r"\s+[~^]+$")
-_OWN_FILE: Final = re.compile(r'[/"](?:test_)?solution\.py"')
 
 
 def _types(title: str, declared: dict[str, TypeName]) -> list[str]:
@@ -228,13 +209,13 @@ def constraints_messages(
 def repair_messages(
     brief: JobBrief, candidate: Candidate, failure: str, tests: str | None = None, *, shows_reference: bool = False
 ) -> tuple[Message, ...]:
-    """Ask for the cause and the change; `failure` is from `describe_failure`, `tests` is the part of them to show.
+    """Ask for the cause and the change; `failure` is from `describe_lineage`, `tests` the part of them to show.
 
-    The reference is shown where it differs.
+    By default all are shown, and none if it is "". The reference is shown where it differs.
     """
     parts = [solution_contract(brief.request), REPAIR_CONTRACT, _file("solution.py", candidate.solution.code)]
-    if candidate.tests:
-        included = tests or candidate.tests
+    included = candidate.tests if tests is None else tests
+    if included:
         is_whole = included == candidate.tests
         parts.append(_file("test_solution.py" if is_whole else "test_solution.py, without other tests", included))
     if candidate.reference and shows_reference:
@@ -248,11 +229,13 @@ def repair_messages(
 def stronger_messages(
     brief: JobBrief, candidate: Candidate, survivors: Sequence[str], lacking: str = ""
 ) -> tuple[Message, ...]:
-    """Ask for tests that fail for the mutants that survived; `lacking` says which outputs they must assert, if any."""
+    """Ask for tests that fail for the mutants that survived, each described with its diff.
+
+    `lacking` says which outputs the tests must assert, if any.
+    """
     parts = [STRONGER_CONTRACT, _file("solution.py", candidate.solution.code)]
     parts.append(_file("test_solution.py", candidate.tests or ""))
-    listed = "\n".join(f"- {survivor}" for survivor in survivors)
-    parts.append(f"# Wrong versions that pass\n{listed or 'none is listed'}")
+    parts.append("\n".join(["# Wrong versions that pass", *(survivors or ["none is listed"])]))
     if lacking:
         parts.append(f"Above all: {lacking}. Assert values of every output, worked out by hand.")
     return _messages(brief, *parts)
@@ -293,135 +276,3 @@ def agent_messages(brief: JobBrief, *, writes_tests: bool) -> tuple[Message, ...
     role = (brief.role or AGENT_ROLE).strip()
     system = f"{role}\n\n{solution_contract(brief.request)}\n\n{contract}"
     return (Message(role="system", content=system), Message(role="user", content=describe_job(brief)))
-
-
-def describe_failure(report: TestReport, smallest: Collection[str] = (), limit: int = FAILURE_CHARS) -> str:
-    """Describe every cause once, the most authoritative first, in at most `limit` characters.
-
-    Of a suite's failed tests, those named in `smallest`, or else the first, are described in full; the others by name.
-    """
-    parts = [_cause("The environment", report.build_cause)] if report.build_cause else []
-    parts += [_run(run) for run in report.runs if run.cause]
-    parts += [_suite(suite, smallest) for suite in report.suites if suite.cause]
-    parts += [_difference(report.reference.difference)] if report.reference and report.reference.difference else []
-    parts += [_cause("The data", report.drift_cause)] if report.drift_cause else []
-    return _shortened("\n\n".join(parts), limit)
-
-
-def describe_lineage(attempts: Sequence[Attempt], smallest: Collection[str] = (), look: str = "") -> str:
-    """For a repair of the last attempt: its failure, where to look, and what earlier repairs tried without success.
-
-    `look` is "" where the cause is not known.
-    """
-    hints = [f"## Where to look\n{look}"] if look else []
-    tried = _tried(attempts)
-    if tried:
-        hints.append("\n".join(["## Tried before", *tried]))
-    context = "\n\n".join(hints)
-    failure = describe_failure(attempts[-1].report or TestReport(), smallest, FAILURE_CHARS - len(context))
-    return "\n\n".join(filter(None, [failure, context]))
-
-
-def describe_learnt(attempts: Sequence[Attempt]) -> str:
-    """For a new solution: each failure once, then the repairs that were tried, the newest last."""
-    lines = [f"- {attempt.cause.summary}" for attempt in attempts if attempt.cause]
-    repairs = (attempt for attempt in attempts if attempt.action == "repair" and not attempt.unusable)
-    lines += [f"- Tried in vain: {_line(attempt.reason)}" for attempt in repairs]
-    return _shortened("\n".join(dict.fromkeys(lines)), LEARNT_TOKENS * _CHARACTERS_A_TOKEN)
-
-
-def _tried(attempts: Sequence[Attempt]) -> list[str]:
-    """A line for each of the latest repairs before the last attempt."""
-    repairs = [attempt for attempt in attempts if attempt.action == "repair"]
-    return [f"- {_repair_outcome(attempt)}" for attempt in repairs[-_MOST_TRIED:]]
-
-
-def _repair_outcome(repair: Attempt) -> str:
-    if repair.unusable:
-        return f"Nothing was changed: {_line(repair.unusable)}"
-    failure = _line(repair.cause.summary) if repair.cause else "nothing that ran"
-    return f"The {repair.blame or 'solution'} was changed: {_line(repair.reason)} It then failed with {failure}"
-
-
-def _line(text: str) -> str:
-    return text.strip().partition("\n")[0][:_LINE_CHARS]
-
-
-def _cause(where: str, cause: Cause) -> str:
-    subject = f" ({cause.subject})" if cause.subject else ""
-    return f"## {where}: {cause.kind.replace('_', ' ')}{subject}\n{_own_frames(cause.message.strip())}"
-
-
-def _run(run: ScriptRun) -> str:
-    samples = f"The script on the samples{run.arguments_text}"
-    where = samples if run.case == SAMPLES_CASE else f"The script on the user's {run.case}"
-    text = _cause(where, run.cause) if run.cause else where
-    if run.cause and run.cause.kind in {"missing_output", "invalid_output"}:
-        stderr = _without_cause(run.stderr.strip(), run.cause)
-        text += f"\nIts stderr: {_shortened(stderr, _STDERR_CHARS)}" if stderr else ""
-    return text + _variables(run.variables)
-
-
-def _without_cause(stderr: str, cause: Cause) -> str:
-    """The script's stderr without the launcher's lines that the cause repeats."""
-    known = {f"{_LAUNCHER}{line}" for line in cause.message.splitlines()}
-    return "\n".join(line for line in stderr.splitlines() if line not in known).strip()
-
-
-def _suite(suite: SuiteReport, smallest: Collection[str]) -> str:
-    author = "The user's tests" if suite.origin == "user" else "The generated tests"
-    failed = [test for test in suite.tests if test.outcome in {"failed", "error"}]
-    if suite.cause and (not failed or suite.cause.kind != "test_failed"):
-        # A time-out, a crash or tampering says more than the tests that had failed until then.
-        return _cause(author, suite.cause)
-    in_full = [test for test in failed if test.name in smallest] or failed[:1]
-    parts = [f"## {author}: {len(failed)} of {len(suite.expected)} failed", *map(_test, in_full)]
-    others = [test.name for test in failed if test not in in_full]
-    if others:
-        parts.append("Also failed: " + ", ".join(others))
-    passed = [test.name for test in suite.tests if test.outcome == "passed"]
-    if passed:
-        parts.append("Passed: " + ", ".join(passed))
-    return "\n".join(parts)
-
-
-def _difference(found: OutputsDiffer) -> str:
-    """Both answers, on the fewest rows that show the difference."""
-    lines = [f"## reference.py has other outputs on {found.case}"]
-    if found.rows:
-        lines.append(f"On these {found.row_count} rows of {found.sample}:\n{found.rows.rstrip()}")
-    if found.arguments:
-        lines.append(f"with {found.arguments}")
-    place = f"{found.output_name}, {found.where}" if found.where else found.output_name
-    lines.append(f"{place}: solution.py {found.solution_answer}; reference.py {found.reference_answer}")
-    return "\n".join(lines)
-
-
-def _test(test: TestOutcome) -> str:
-    lines = test.traceback.strip().splitlines()
-    own = [line for line in lines if line.startswith("solution.py:")] or lines
-    return "\n".join([f"{test.name}: {test.message.strip()}", *own]) + _variables(test.variables)
-
-
-def _variables(values: str) -> str:
-    return f"\nVariables {values}" if values else ""
-
-
-def _own_frames(text: str) -> str:
-    """A traceback without the frames of libraries and without position markers, which differ between Pythons."""
-    kept, is_own, is_frame = [], True, False
-    for line in text.splitlines():
-        if line.startswith('  File "'):
-            is_own, is_frame = bool(_OWN_FILE.search(line)), True
-        elif not line.startswith(" "):
-            is_own, is_frame = True, False
-        if is_own and not (is_frame and _MARKS.match(line)):
-            kept.append(line)
-    return "\n".join(kept)
-
-
-def _shortened(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    half = limit // 2
-    return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"

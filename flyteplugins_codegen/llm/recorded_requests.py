@@ -19,6 +19,8 @@ _JOB: Final = "# Job\n"
 _TASK: Final = "\n\n# What is asked for\nWrite "
 _DATA: Final = "\n# Data\n## "
 _CONTRACT: Final = "\n\nWrite solution.py, "  # in the system message of agents
+_LEARNT: Final = "\n\n# Learnt from solutions that failed\n"
+_NUMBER: Final = re.compile(r" This is attempt \d+\.(?=\n\n|$)")
 _SAMPLE: Final = re.compile(r"^## ([A-Za-z]\w*) \(.*?(\d+) bytes\b", re.MULTILINE)
 _SOLUTION: Final = re.compile(r"\n\n# solution\.py\n```python\n(.*?)\n```(?=\n\n# |\n\nInstalled: )", re.DOTALL)
 _TESTS: Final = re.compile(r"\n\n# test_solution\.py\n```python\n(.*?)\n```(?=\n\n# |\n\nInstalled: )", re.DOTALL)
@@ -68,9 +70,10 @@ def substance_of(request: RecordedRequest) -> Substance | None:
     solution, tests = _SOLUTION.search(task), _TESTS.search(task)
     said = [(message.content, message.tool_calls) for message in conversation if message.role == "assistant"]
     answered = [message.text for message in conversation[1:] if message.role != "assistant"]
-    is_redraft = "\n\n# Learnt from solutions that failed\n" in task
+    # A draft that is asked for later is another one: after failures, or to decide between two.
+    is_later = _NUMBER.search(task) is not None, _LEARNT in task
     key = (
-        (request.purpose, request.reply_name, request.attempt, is_redraft),
+        (request.purpose, request.reply_name, request.attempt, is_later),
         system.content.partition(_CONTRACT)[0],
         description or job,
         samples if description else frozenset(),

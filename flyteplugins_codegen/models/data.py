@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 from pydantic import Field, JsonValue
 
-from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.base import Extended, Value
 
 SampleFormat = Literal["csv", "parquet", "arrow", "orc", "json", "jsonl", "excel", "text", "binary"]
 PrivacyMode = Literal["masked", "rows", "profile"]
@@ -202,7 +202,7 @@ class DriftReport(Value):
 # --- schemas and constraints ------------------------------------------------------------------------------------------
 
 
-class Rule(Value):
+class Rule(Extended):
     """One condition on the cells of a column. A null satisfies all conditions except `not_null`.
 
     - `type`: every cell can be read as `type`.
@@ -211,7 +211,13 @@ class Rule(Value):
     - `one_of`, `none_of`: the texts in `values`; numbers are compared as numbers.
     - `matches`: the whole text matches the regular expression `pattern`.
     - `order`: `column` `comparison` `other_column` holds in every row that has both.
+
+    `notation` says how the cells of `column` are written, `other_notation` those of `other_column`: the decimal mark
+    `.` or `,` of numbers such as `$1,200.50`, `5%` and `1.200,50`, or the format of dates and times in `strptime`'s
+    syntax. It is empty for plain numbers and for ISO 8601.
     """
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"notation", "other_notation"})
 
     column: str
     kind: RuleKind
@@ -224,6 +230,8 @@ class Rule(Value):
     pattern: str = ""
     comparison: ComparisonSign = "=="
     other_column: str = ""
+    notation: str = ""
+    other_notation: str = ""
 
     @property
     def text(self) -> str:
@@ -264,18 +272,22 @@ class TableSchema(Value):
         return cls.model_validate({**schema, "rules": plain})
 
 
-class AppliedConstraint(Value):
+class AppliedConstraint(Extended):
     """A constraint in words, with the rules that it was translated to.
 
     `table` is the sample or output that the `rules` apply to, `read_by` what translated it. If there are no rules,
-    `reason` says why; the constraint is still in the model's prompt.
+    `reason` says why; the constraint is still in the model's prompt. With rules, `reason` says what of the constraint
+    is not checked. `on_sample` says in how many rows of the sample the rules are broken.
     """
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"on_sample"})
 
     text: str
     table: str = ""
     rules: tuple[Rule, ...] = ()
     read_by: Literal["grammar", "model", "nobody"] = "nobody"
     reason: str = ""
+    on_sample: str = ""
 
 
 def _range(rule: Rule) -> str:

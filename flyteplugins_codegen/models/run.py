@@ -229,8 +229,9 @@ class TestStrength(Extended):
 
     `share` is `killed / total`, 0 for tests that assert nothing, None if nothing could be measured. Of `made` mutants,
     `total` were tried. A mutant that runs out of time counts as killed. `survivors` describes each mutant that no test
-    detected, as `line 12, total: ...`. `reason` says why the share is 0 whatever the mutants say: no test asserts a
-    value of some output.
+    detected, as `line 12, total: ...`. `diffs` has the changed lines of each survivor, in the same order,
+    old lines after `-` and new ones after `+`; it is empty where an earlier version measured. `reason` says why the
+    share is 0 whatever the mutants say: no test asserts a value of some output.
     """
 
     __test__ = False
@@ -242,8 +243,9 @@ class TestStrength(Extended):
     survivors: tuple[str, ...] = ()
     wall_s: float = 0.0
     reason: str = ""
+    diffs: tuple[str, ...] = ()
 
-    later_fields: ClassVar[frozenset[str]] = frozenset({"reason"})
+    later_fields: ClassVar[frozenset[str]] = frozenset({"reason", "diffs"})
 
 
 # --- how candidates compare -------------------------------------------------------------------------------------------

@@ -125,6 +125,7 @@ _TIME: Final = re.compile(
     r"\s*(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:[.,](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d)?)?\s*\Z", re.ASCII
 )
 _BOOLEANS: Final = frozenset({"true", "false", "True", "False", "TRUE", "FALSE"})
+_TRUTH_WORDS: Final = frozenset({"true", "false", "t", "f", "yes", "no", "y", "n", "1", "0", "1.0", "0.0"})
 
 
 def _number(cell: Cell) -> int | float | Decimal | None:
@@ -162,6 +163,55 @@ def _instant(cell: Cell) -> dt.datetime | None:
         return whole.astimezone(dt.timezone.utc)
     except (ValueError, OverflowError):
         return None
+
+
+# How the cells of a column are written, where a rule's `notation` says so: a decimal mark, or a format of times.
+_CURRENCY: Final = r"(?:[$\u20ac\u00a3\u00a5\u20b9]|US\$|[A-Z]{3})"
+NUMERALS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        mark: rf"([(+\-\u2212]?)\s?{_CURRENCY}?\s?([+\-\u2212]?)"
+        rf"(\d{{1,3}}(?:[{group}'\u2019 \u00a0\u202f]\d{{3}})+|\d+|(?=\{mark}))(?:\{mark}(\d+))?"
+        rf"\s?(?:%|{_CURRENCY})?\)?"
+        for mark, group in ((".", ","), (",", "."))
+    }
+)
+_NUMERALS: Final = MappingProxyType({mark: re.compile(pattern, re.ASCII) for mark, pattern in NUMERALS.items()})
+
+
+def number_reader(notation: str) -> Callable[[Cell], int | float | Decimal | None]:
+    """The function that reads a cell of this notation as a number, or as None."""
+    numeral = _NUMERALS.get(notation)
+    if numeral is None:
+        return _number
+
+    def read(cell: Cell) -> int | float | Decimal | None:
+        match = numeral.fullmatch(cell.strip()) if isinstance(cell, str) else None
+        if match is None:
+            return None if isinstance(cell, str) and notation == "," else _number(cell)
+        sign, inner_sign, whole, fraction = match.groups()
+        digits = re.sub(r"\D", "", whole)
+        value = float(f"{digits or '0'}.{fraction}") if fraction else int(digits)
+        return -value if bool(sign.strip("+")) != bool(inner_sign.strip("+")) else value
+
+    return read
+
+
+def instant_reader(notation: str) -> Callable[[Cell], dt.datetime | None]:
+    """The function that reads a cell of this notation, or of ISO 8601, as a time in UTC, or as None."""
+    if not notation.startswith("%"):
+        return _instant
+
+    def read(cell: Cell) -> dt.datetime | None:
+        if isinstance(cell, dt.time):
+            return _instant(dt.datetime.combine(dt.date(1900, 1, 1), cell))  # as `strptime` reads a time of day
+        if not isinstance(cell, str):
+            return _instant(cell)
+        try:
+            return dt.datetime.strptime(cell.strip(), notation).replace(tzinfo=dt.timezone.utc)
+        except ValueError:
+            return _instant(cell)
+
+    return read
 
 
 def _is_integer(cell: Cell) -> bool:
@@ -346,7 +396,7 @@ def _rule_check(rule: Mapping[str, Any]) -> _Check:
     if rule["kind"] == "not_null":
         return _CellCheck((rule["column"],), rule["text"], _is_null)
     if rule["kind"] == "order":
-        return _CellCheck((rule["column"], rule["other_column"]), rule["text"], _breaks_order(rule["comparison"]))
+        return _CellCheck((rule["column"], rule["other_column"]), rule["text"], _breaks_order(rule))
     return _CellCheck((rule["column"],), rule["text"], _unless_null(_BREAKERS[rule["kind"]](rule)))
 
 
@@ -370,7 +420,8 @@ def _leaves_range(rule: Mapping[str, Any]) -> Callable[[Cell], bool]:
         _side(low, is_excluded=rule["excludes_minimum"], sign=1),
         _side(high, is_excluded=rule["excludes_maximum"], sign=-1),
     )
-    read: Callable[[Cell], Any] = _instant if is_time else _number
+    notation = rule.get("notation", "")
+    read: Callable[[Cell], Any] = instant_reader(notation) if is_time else number_reader(notation)
 
     def leaves(cell: Cell) -> bool:
         value = read(cell)
@@ -400,18 +451,23 @@ def _beyond(limit: Any, *, is_excluded: bool, sign: int) -> Callable[[Any], bool
 
 
 def _leaves_length(rule: Mapping[str, Any]) -> Callable[[Cell], bool]:
-    leaves = _leaves_range(rule)
+    leaves = _leaves_range({**rule, "notation": ""})
     return lambda cell: leaves(len(cell if isinstance(cell, str) else str(cell)))
 
 
 def _in_values(rule: Mapping[str, Any]) -> Callable[[Cell], bool]:
     texts = frozenset(rule["values"])
-    numbers = frozenset(number for text in texts if (number := _number_in(text)) is not None)
+    notation = rule.get("notation", "")
+    reads = ((number_reader(notation), _number_in), (instant_reader(notation), _instant))
+    # A value is written plainly, or as the cells are.
+    known = [(read, {value for text in texts for value in (read(text), plain(text))} - {None}) for read, plain in reads]
+    if not notation.startswith("%"):
+        del known[1:]
 
     def holds(cell: Cell) -> bool:
         if isinstance(cell, bool):
             return str(cell).lower() in {text.lower() for text in texts}
-        return str(cell) in texts or (bool(numbers) and _number(cell) in numbers)
+        return str(cell) in texts or any(values and read(cell) in values for read, values in known)
 
     return holds
 
@@ -427,7 +483,16 @@ def _mismatches(rule: Mapping[str, Any]) -> Callable[[Cell], bool]:
 
 
 def _misread_type(rule: Mapping[str, Any]) -> Callable[[Cell], bool]:
-    return _misreads(rule["type"])
+    """By what a cell says, however it is written: `18.0` is an integer, `yes` and 1 are booleans."""
+    kind, notation = rule["type"], rule.get("notation", "")
+    read_number, read_instant = number_reader(notation), instant_reader(notation)
+    reads: dict[str, Callable[[Cell], bool]] = {
+        "integer": lambda cell: (value := read_number(cell)) is not None and bool(value % 1 == 0),
+        "number": lambda cell: read_number(cell) is not None,
+        "boolean": lambda cell: str(cell).strip().lower() in _TRUTH_WORDS,
+        "time": lambda cell: read_instant(cell) is not None,
+    }
+    return (lambda cell: not reads[kind](cell)) if kind in reads else _misreads(kind)
 
 
 _BREAKERS: Final[Mapping[str, Callable[[Mapping[str, Any]], Callable[[Cell], bool]]]] = MappingProxyType(
@@ -452,17 +517,20 @@ _HOLDS: Final[Mapping[str, Callable[[Any, Any], bool]]] = MappingProxyType(
 )
 
 
-def _breaks_order(sign: str) -> Callable[[Cell, Cell], bool]:
+def _breaks_order(rule: Mapping[str, Any]) -> Callable[[Cell, Cell], bool]:
+    sign: str = rule["comparison"]
     holds = _HOLDS[sign]
+    notations = rule.get("notation", ""), rule.get("other_notation", "")
+    readers = [tuple(map(reader, notations)) for reader in (number_reader, instant_reader)]
 
     def breaks(one: Cell, other: Cell) -> bool:
         if one is None or other is None or one is _ABSENT:
             return False
-        for read in (_number, _instant):
-            values = read(one), read(other)
+        for read_one, read_other in readers:
+            values = read_one(one), read_other(other)
             if None not in values:
-                return not holds(*values)
-        if isinstance(one, str) and isinstance(other, str):
+                return bool(not holds(*values))
+        if isinstance(one, str) and isinstance(other, str) and not any(notations):
             return not holds(one, other)
         return sign != "!="
 

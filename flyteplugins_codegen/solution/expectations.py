@@ -25,7 +25,7 @@ _EXTRA_BYTES: Final = 4_096
 def expect_outputs(
     outputs: Mapping[str, Output], expected: Mapping[str, JsonValue], types: Mapping[str, TypeName]
 ) -> Cause | None:
-    """The first output that differs from what the example expects, in the example's order; None where none does.
+    """All outputs that differ from what the example expects, a line each, in its order; None where none does.
 
     ints, bools and texts (trimmed) are compared exactly and by type: `True` is not 1. Floats agree within 1e-9 of the
     larger, or 1e-12; NaN equals NaN. A datetime is expected as RFC 3339 text, a timedelta as a Go duration; both are
@@ -37,11 +37,12 @@ def expect_outputs(
         KeyError: `expected` names an output that is not among `outputs` or `types`.
         OutputError: an output is not of its type.
     """
-    for name, value in expected.items():
-        difference = _difference(outputs[name], value, types[name])
-        if difference:
-            return Cause(kind="wrong_output", subject=name, message=shorten_middle(f"output {name!r}: {difference}"))
-    return None
+    found = {name: _difference(outputs[name], value, types[name]) for name, value in expected.items()}
+    lines = [f"output {name!r}: {difference}" for name, difference in found.items() if difference]
+    if not lines:
+        return None
+    first = next(name for name, difference in found.items() if difference)
+    return Cause(kind="wrong_output", subject=first, message=shorten_middle("\n".join(lines)))
 
 
 def _difference(output: Output, expected: JsonValue, type_name: TypeName) -> str | None:

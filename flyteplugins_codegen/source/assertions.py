@@ -51,6 +51,7 @@ _SIGNS: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 _BOUNDS: Final = frozenset({-1, 0, 1, 100, float("inf"), float("-inf")})
 _MANY_BOUNDS: Final = frozenset({-1, 0, 1, float("inf"), float("-inf")})
 _FAILURES: Final = frozenset({"nan", "none", "null", "inf", "error", "traceback", "exception", "nat", "0", "0.0"})
+_MOST_DETAIL_CHARS: Final = 40
 _QUIET_CALLS: Final = frozenset({"print", "skip", "info", "debug", "warning", "log", "exception", "warn", "error"})
 _CATCHING: Final = frozenset({"AssertionError", "Exception", "BaseException"})
 _SET_METHODS: Final = frozenset({"issubset", "issuperset"})
@@ -286,3 +287,12 @@ def _is_format(node: ast.expr) -> bool:
         return False
     bare = re.sub(r"\\.|\[[^\]]*\]|\{[^}]*\}|\(\?[^)]*\)?", "", node.value)
     return not any(map(str.isalnum, bare.replace("T", "").replace("Z", "")))
+
+
+def is_detail(node: ast.expr, *, with_numbers: bool) -> bool:
+    """Whether an argument only says how something is read: an encoding, a separator, a key, a number of digits."""
+    if not isinstance(node, ast.Constant):
+        return False
+    if isinstance(node.value, str):
+        return "\n" not in node.value.strip("\n") and len(node.value) < _MOST_DETAIL_CHARS
+    return node.value is None or isinstance(node.value, bool) or with_numbers

@@ -24,13 +24,24 @@ _KINDS: Final[tuple[MutationKind, ...]] = get_args(MutationKind)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mutant:
-    """A solution with one mistake. All other lines keep their numbers; `line` counts from 1."""
+    """A solution with one mistake. All other lines keep their numbers; `line` counts from 1.
+
+    `before` and `after` are the lines that the mistake changes, as they are in the solution and in the mutant.
+    """
 
     kind: MutationKind
     function: str
     line: int
     description: str
     code: str
+    before: str
+    after: str
+
+    @property
+    def diff(self) -> str:
+        """The changed lines as a diff shows them: each old line after `-`, then each new line after `+`."""
+        old, new = self.before.splitlines(), self.after.splitlines()
+        return "\n".join([*(f"-{line}" for line in old), *(f"+{line}" for line in new if line.strip(" \\\t"))])
 
     @property
     def summary(self) -> str:
@@ -95,12 +106,15 @@ def _mutant(source: bytes, function: str, change: Change) -> Mutant:
     lines = source.splitlines(keepends=True)
     before = b"".join(lines[: first - 1]) + lines[first - 1][:start]
     after = lines[last - 1][end:] + b"".join(lines[last:])
+    code = before + change.text.encode() + after
     return Mutant(
         kind=change.kind,
         function=function,
         line=first,
         description=change.description,
-        code=(before + change.text.encode() + after).decode(),
+        code=code.decode(),
+        before=b"".join(lines[first - 1 : last]).decode().rstrip(),
+        after=b"".join(code.splitlines(keepends=True)[first - 1 : last]).decode().rstrip(),
     )
 
 

@@ -22,6 +22,7 @@ from flyteplugins_codegen.source.assertions import (
     READING_CALLS,
     asks_whether_there,
     idle_nodes,
+    is_detail,
     is_weak_call,
     is_weak_comparison,
     negated_null_tests,
@@ -43,7 +44,7 @@ _ANY: Final = "/"  # no name of an output: it stands for all of them
 _BUILTINS: Final = frozenset(vars(builtins))
 _TYPED_READERS: Final = frozenset({"json", "pandas", "polars", "pickle", "yaml", "pyarrow", "numpy", "duckdb"})
 _MOST_STEPS: Final = 8
-_MOST_DETAIL_CHARS: Final = 40
+_MOST_VISITS: Final = 100_000  # of nodes, to compare what operands are computed from
 
 
 def unasserted_outputs(sources: Iterable[str], outputs: Collection[str], solution: str = "") -> tuple[str, ...]:
@@ -101,6 +102,7 @@ class _DataFlow:
         }
         self._plainly_assigned = set(self._plain_targets())
         self._idle = idle_nodes(module) | set(negated_null_tests(self._nodes))
+        self._visits = 0
         self._follow()
 
     def _plain_targets(self) -> Iterator[_Key]:
@@ -179,7 +181,7 @@ class _DataFlow:
 
     def _flows_of_function(self, node: FunctionNode) -> Iterator[tuple[list[_Key], ast.AST]]:
         """A function's name stands for all that it mentions; its parameters get fixtures and what decorators give."""
-        own: list[_Key] = [(None, node.name)]
+        own: list[_Key] = list({(None, node.name), self._key(node.name, node)})
         given: list[_Key] = [(node, "")]
         yield from ((own, statement) for statement in node.body)
         yield from ((given, decorator) for decorator in node.decorator_list)
@@ -300,8 +302,9 @@ class _DataFlow:
         return names
 
     def _is_pure(self, node: ast.AST, above: tuple[_Key, ...]) -> bool:
-        """Whether an expression takes nothing but outputs: no expected value, no input, no argument of a function."""
+        """Whether an expression takes nothing but outputs: no expected value, no input, no argument of a test."""
         parts: Sequence[ast.AST]
+        self._visits += 1
         match node:
             case ast.Name():
                 return self._is_pure_name(node, above)
@@ -312,17 +315,22 @@ class _DataFlow:
             case ast.Call(func=function, args=arguments, keywords=keywords):
                 given = [*arguments, *(keyword.value for keyword in keywords)]
                 with_numbers = last_name(node) == "round"
-                parts = [function, *(part for part in given if not _is_detail(part, with_numbers=with_numbers))]
+                parts = [function, *(part for part in given if not is_detail(part, with_numbers=with_numbers))]
             case _:
                 parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr | ast.comprehension)]
-        is_opaque = isinstance(node, ast.Lambda | ast.Dict | ast.JoinedStr)
+        is_opaque = isinstance(node, ast.Lambda | ast.Dict | ast.JoinedStr) or self._visits > _MOST_VISITS
         return not is_opaque and all(self._is_pure(part, above) for part in parts)
 
     def _is_pure_name(self, node: ast.Name, above: tuple[_Key, ...]) -> bool:
         key = self._key(node.id, node)
         values = self._values[key]
-        if key in above or node.id in self._functions.keys() | self._imported or (node.id in _BUILTINS and not values):
+        is_argument = key[0] is not None and (key[0], "") in above and node.id in _parameters(key[0])
+        if key in above or is_argument or node.id in self._imported or (node.id in _BUILTINS and not values):
             return True
+        function = self._functions.get(node.id) if key[0] is None else None
+        if function is not None:
+            values = [part.value for part in ast.walk(function) if isinstance(part, ast.Return) and part.value]
+            above = (*above, (function, ""))
         is_followed = bool(values) and node.id not in {"self", "cls"} and len(above) < _MOST_STEPS
         return is_followed and all(self._is_pure(value, (*above, key)) for value in values)
 
@@ -336,9 +344,11 @@ class _DataFlow:
             return ",".join(self._spelled(part, above) for part in node)
         if not isinstance(node, ast.AST):
             return repr(node)
+        self._visits += 1
         if isinstance(node, ast.Name):
             key, value = self._key(node.id, node), self._only_value(node)
-            if value is not None and key not in above and len(above) < _MOST_STEPS:
+            is_followed = key not in above and len(above) < _MOST_STEPS and self._visits < _MOST_VISITS
+            if value is not None and is_followed:
                 return self._spelled(value, (*above, key))
             return node.id
         fields = (self._spelled(value, above) for name, value in ast.iter_fields(node) if name != "ctx")
@@ -352,16 +362,6 @@ def _solution_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
             yield from (alias.asname or alias.name for alias in node.names if _computes(alias.name))
         elif isinstance(node, ast.Attribute) and last_name(node.value) == "solution" and _computes(node.attr):
             yield "solution"
-
-
-def _is_detail(node: ast.expr, *, with_numbers: bool) -> bool:
-    """Whether an argument only says how something is read: an encoding, a separator, a key, a number of digits."""
-    if not isinstance(node, ast.Constant):
-        return False
-    is_text = (
-        isinstance(node.value, str) and "\n" not in node.value.strip("\n") and len(node.value) < _MOST_DETAIL_CHARS
-    )
-    return node.value is None or isinstance(node.value, bool) or is_text or with_numbers
 
 
 def _is_file_name(node: ast.AST) -> bool:

@@ -1,7 +1,7 @@
 """Stages `extract_context` and `infer_schemas`: what the data looks like, and what must stay true of it.
 
-Constraints in words are read by a grammar; those that it does not know are read by the model, all in one call, and
-every rule in its reply is checked.
+Constraints in words are read by a grammar, by what their columns hold; those of which it is not sure are read by the
+model, all in one call, and every rule in its reply is checked and tried on the samples.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from flyteplugins_codegen.data.constraints.effect import with_effect
+from flyteplugins_codegen.data.constraints.facts import ColumnFacts, table_facts
 from flyteplugins_codegen.data.constraints.grammar import read_constraint
 from flyteplugins_codegen.data.constraints.terms import Vocabulary, checked_pattern, read_bound
 from flyteplugins_codegen.data.context import extract_data_context, with_text
@@ -26,7 +28,7 @@ from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.run import Run
 from flyteplugins_codegen.models.settings import Settings
 from flyteplugins_codegen.models.spending import ModelCall
-from flyteplugins_codegen.portable.validator import UnreadableError, check_table, describe
+from flyteplugins_codegen.portable.validator import TableFlaw, UnreadableError, check_table, describe
 from flyteplugins_codegen.stages.attempts import StageResult, with_calls
 from flyteplugins_codegen.stages.model_calls import Question, ask_within
 from flyteplugins_codegen.stages.privacy import fakes_key, shown_profiles, without_keys
@@ -38,6 +40,8 @@ _log = logging.getLogger("flyteplugins_codegen.stages")
 
 Columns: TypeAlias = Mapping[str, Mapping[str, str]]
 """The types of columns, by the name of the table and the name of the column."""
+Facts: TypeAlias = Mapping[str, Mapping[str, ColumnFacts]]
+"""The facts of columns, by the same names."""
 
 
 def extract_context(settings: Settings, request: Request, samples: Mapping[str, Path]) -> DataContext:
@@ -89,12 +93,10 @@ async def with_schemas(run: Run, samples: Mapping[str, Path], account: BudgetAcc
     """
     with stage("infer schemas") as note:
         inferred = infer_schemas(run.context) | run.request.schemas
-        constraints, calls = await _read_constraints(run, account)
+        read, calls = await _read_constraints(run, samples, account)
+        constraints, breaches = await asyncio.to_thread(_tried_on_samples, read, samples)
         schemas = with_rules(inferred, constraints)
-        breaches = await asyncio.to_thread(
-            lambda: [*_schema_breaches(run, samples), *_constraint_breaches(constraints, samples)]
-        )
-        _report_breaches(run, breaches)
+        _report_breaches(run, [*await asyncio.to_thread(lambda: list(_schema_breaches(run, samples))), *breaches])
         note.detail = _schemas_text(schemas, constraints)
         shown = shown_profiles(run.settings, run.request, run.context.samples)
         context = run.context.model_copy(update={"samples": shown})
@@ -126,21 +128,36 @@ def _schema_breaches(run: Run, samples: Mapping[str, Path]) -> Iterator[str]:
             yield from (describe(name, flaw) for flaw in check_table(samples[name], table.for_validator()))
 
 
-def _constraint_breaches(constraints: Sequence[AppliedConstraint], samples: Mapping[str, Path]) -> Iterator[str]:
-    """A sentence for every constraint that its sample breaks, with the rows."""
+def _tried_on_samples(
+    constraints: Sequence[AppliedConstraint], samples: Mapping[str, Path]
+) -> tuple[tuple[AppliedConstraint, ...], list[str]]:
+    """The constraints with what their samples say of them, and a sentence for every breach, with the rows."""
+    tried, breaches = [], list[str]()
     for constraint in constraints:
-        path = samples.get(constraint.table)
-        if path is None or not constraint.rules:
-            continue
-        try:
-            flaws = check_table(path, TableSchema(rules=constraint.rules).for_validator())
-        except UnreadableError as error:
-            _log.warning("the constraint %r is not checked on the sample: %s", constraint.text, error)
-            continue
+        path = samples.get(constraint.table) if constraint.rules else None
+        flaws = [] if path is None else _flaws(constraint, path)
+        on_sample = "" if path is None or flaws is None else _on_sample(flaws)
+        tried.append(constraint.model_copy(update={"on_sample": on_sample}))
         reading = ", as the model reads it" if constraint.read_by == "model" else ""
-        yield from (
-            f"{constraint.text!r}{reading}: {describe(constraint.table, flaw)}" for flaw in flaws if flaw.column
-        )
+        breaches += (f"{constraint.text!r}{reading}: {describe(constraint.table, flaw)}" for flaw in flaws or ())
+    return tuple(tried), breaches
+
+
+def _flaws(constraint: AppliedConstraint, path: Path) -> list[TableFlaw] | None:
+    """The flaws of the sample by the constraint's rules; None for a file that cannot be checked."""
+    try:
+        flaws = check_table(path, TableSchema(rules=constraint.rules).for_validator())
+    except UnreadableError as error:
+        _log.warning("the constraint %r is not checked on the sample: %s", constraint.text, error)
+        return None
+    return [flaw for flaw in flaws if flaw.column]
+
+
+def _on_sample(flaws: Sequence[TableFlaw]) -> str:
+    if not flaws:
+        return "no row of the sample breaks it"
+    count = max(flaw.row_count for flaw in flaws)
+    return f"{count:,} row{'' if count == 1 else 's'} of the sample break{'s' if count == 1 else ''} it"
 
 
 def _report_breaches(run: Run, breaches: list[str]) -> None:
@@ -165,25 +182,43 @@ def _schemas_text(schemas: Mapping[str, TableSchema], constraints: Sequence[Appl
 
 
 async def _read_constraints(
-    run: Run, account: BudgetAccount
+    run: Run, samples: Mapping[str, Path], account: BudgetAccount
 ) -> tuple[tuple[AppliedConstraint, ...], tuple[ModelCall, ...]]:
     """All constraints in their order, read by the grammar, the others by the model in one call."""
-    vocabulary = Vocabulary(_columns_by_table(run))
+    if not run.request.constraints:
+        return (), ()
+    facts = await asyncio.to_thread(_facts_by_table, run, samples)
+    outputs = {name: None for name, kind in run.request.outputs.items() if kind in {"file", "directory"}}
+    # Of an output, which is not written yet, any column can be named.
+    vocabulary = Vocabulary({**outputs, **facts})
     read = [read_constraint(text, vocabulary) for text in run.request.constraints]
     rest = [constraint.text for constraint in read if not constraint.rules and not constraint.reason]
-    answers, calls = await _ask_model(run, rest, account)
+    answers, calls = await _ask_model(run, rest, facts, account)
     answer = iter(answers)
-    return tuple(constraint if constraint.rules or constraint.reason else next(answer) for constraint in read), calls
+    merged = (constraint if constraint.rules or constraint.reason else next(answer) for constraint in read)
+    applied = tuple(with_effect(constraint, facts.get(constraint.table, {})) for constraint in merged)
+    _log_reading(applied)
+    return applied, calls
 
 
-def _columns_by_table(run: Run) -> dict[str, Sequence[str] | None]:
-    """The columns that constraints can name. None for an output file, which is not written yet: any column."""
-    outputs = {name: None for name, kind in run.request.outputs.items() if kind in {"file", "directory"}}
-    return {**outputs, **{name: tuple(sample.columns) for name, sample in run.context.samples.items()}}
+def _facts_by_table(run: Run, samples: Mapping[str, Path]) -> dict[str, dict[str, ColumnFacts]]:
+    return {
+        name: table_facts(profile, samples[name]) if name in samples else dict.fromkeys(profile.columns, ColumnFacts())
+        for name, profile in run.context.samples.items()
+    }
+
+
+def _log_reading(constraints: Iterable[AppliedConstraint]) -> None:
+    for constraint in constraints:
+        if constraint.reason:
+            _log.warning("the constraint %r: %s", constraint.text, constraint.reason)
+        elif constraint.read_by == "model":
+            rules = "; ".join(f"{rule.column} {rule.text}" for rule in constraint.rules)
+            _log.info("the constraint %r, as the model reads it: %s", constraint.text, rules)
 
 
 async def _ask_model(
-    run: Run, texts: list[str], account: BudgetAccount
+    run: Run, texts: list[str], facts: Facts, account: BudgetAccount
 ) -> tuple[list[AppliedConstraint], tuple[ModelCall, ...]]:
     if not texts:
         return [], ()
@@ -200,41 +235,43 @@ async def _ask_model(
         purpose="constraints",
         messages=messages,
         reply_type=ConstraintsReply,
-        check=lambda reply: _constraints_in(reply, texts, columns),
+        check=lambda reply: _constraints_in(reply, texts, columns, facts),
     )
     try:
         answer = await ask_within(account, run.settings, question)
     except (ReplyError, BudgetSpentError) as error:
         reason = f"there is no usable reading of it by the model: {str(error).partition(chr(10))[0]}"
         return _not_applied(texts, reason), error.calls
-    return _constraints_in(answer.value, texts, columns), answer.calls
+    return _constraints_in(answer.value, texts, columns, facts), answer.calls
 
 
 def _not_applied(texts: Iterable[str], reason: str) -> list[AppliedConstraint]:
     return [AppliedConstraint(text=text, reason=reason) for text in texts]
 
 
-def _constraints_in(reply: ConstraintsReply, texts: Sequence[str], columns: Columns) -> list[AppliedConstraint]:
+def _constraints_in(
+    reply: ConstraintsReply, texts: Sequence[str], columns: Columns, facts: Facts
+) -> list[AppliedConstraint]:
     """The constraints as the model read them; without a rule, one is not applied. Raises ValueError for a bad rule."""
     for rule in reply.rules:
         if not 1 <= rule.constraint <= len(texts):
             raise ValueError(f"constraint {rule.constraint}: the constraints are 1 to {len(texts)}")
     return [
-        _constraint_in([rule for rule in reply.rules if rule.constraint == number], text, columns)
+        _constraint_in([rule for rule in reply.rules if rule.constraint == number], text, columns, facts)
         for number, text in enumerate(texts, 1)
     ]
 
 
-def _constraint_in(rules: Sequence[RuleReply], text: str, columns: Columns) -> AppliedConstraint:
+def _constraint_in(rules: Sequence[RuleReply], text: str, columns: Columns, facts: Facts) -> AppliedConstraint:
     tables = {rule.table for rule in rules}
     if len(tables) != 1:
         reason = "it speaks of several tables at once" if tables else "nothing in it can be checked row by row"
         return AppliedConstraint(text=text, read_by="model", reason=reason)
-    checked = tuple(_checked_rule(rule, columns) for rule in rules)
+    checked = tuple(_checked_rule(rule, columns, facts) for rule in rules)
     return AppliedConstraint(text=text, table=tables.pop(), rules=checked, read_by="model")
 
 
-def _checked_rule(reply: RuleReply, columns: Columns) -> Rule:
+def _checked_rule(reply: RuleReply, columns: Columns, facts: Facts) -> Rule:
     known = columns.get(reply.table, {})
     for column in (reply.column, reply.other_column):
         if column is not None and column not in known:
@@ -255,6 +292,7 @@ def _checked_rule(reply: RuleReply, columns: Columns) -> Rule:
         other_column=reply.other_column or "",
     )
     _check_parts(rule, reply)
+    _check_bounds(rule, facts.get(reply.table, {}).get(rule.column, ColumnFacts()))
     return rule
 
 
@@ -278,3 +316,12 @@ def _check_parts(rule: Rule, reply: RuleReply) -> None:
     }
     if not parts.get(rule.kind, True) or len({isinstance(bound, str) for bound in bounds}) > 1:
         raise ValueError(f"the rule {rule.kind!r} of {rule.column!r} lacks its parts")
+
+
+def _check_bounds(rule: Rule, facts: ColumnFacts) -> None:
+    bounds = [bound for bound in (rule.minimum, rule.maximum) if bound is not None]
+    if rule.kind != "range" or facts.kind not in {"number", "time"} or not bounds:
+        return
+    if isinstance(bounds[0], str) != (facts.kind == "time"):
+        wanted = "dates; write bounds as 2024-01-31" if facts.kind == "time" else "numbers, and a bound is a date"
+        raise ValueError(f"{rule.column!r} holds {wanted}")

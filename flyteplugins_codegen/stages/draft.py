@@ -20,8 +20,8 @@ from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyErr
 from flyteplugins_codegen.judging.causes import syntax_cause
 from flyteplugins_codegen.llm.ask import ModelAnswer
 from flyteplugins_codegen.llm.budget import BudgetAccount
+from flyteplugins_codegen.llm.failures import describe_learnt
 from flyteplugins_codegen.llm.prompts import (
-    describe_learnt,
     open_inputs,
     redraft_messages,
     solution_messages,

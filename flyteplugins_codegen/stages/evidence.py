@@ -1,4 +1,4 @@
-"""What shows that an attempt which passed is right: the user's checks, a reference, tests that assert what it computes.
+"""What shows that an attempt which passed is right: the user's own checks, or tests that assert what it computes.
 
 A run on the samples alone does not: outputs that exist and have their types may hold any values.
 """
@@ -13,7 +13,7 @@ _REMEDY: Final = "add an example (`examples=`) or a test (`tests=`) of your own 
 
 
 class Evidence(NamedTuple):
-    """The checks that an attempt has passed, by who wrote them. `agreed` counts the cases with the reference's outputs.
+    """The checks that an attempt has passed, by who wrote them.
 
     `flaw` says why the generated tests show nothing: no test asserts a value of some output. It is "" for tests that
     were not measured, and where the user sets `min_test_strength` to 0.
@@ -22,13 +22,12 @@ class Evidence(NamedTuple):
     examples: int
     user_tests: int
     generated_tests: int
-    agreed: int
     flaw: str
 
     @property
     def lacking(self) -> str:
         """Why success cannot rest on these checks, and the remedy; "" if it can."""
-        if self.examples or self.user_tests or self.agreed or not self.flaw:
+        if self.examples or self.user_tests or not self.flaw:
             return ""
         return f"nothing shows that its values are right: {self.flaw}; {_REMEDY}"
 
@@ -41,7 +40,6 @@ def evidence_of(run: Run, attempt: Attempt) -> Evidence:
         examples=examples,
         user_tests=_passed_tests(report, "user"),
         generated_tests=_passed_tests(report, "generated"),
-        agreed=len(report.reference.agreed) if report and report.reference and report.reference.agrees else 0,
         flaw=strength.reason if strength is not None and run.settings.min_test_strength > 0 else "",
     )
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from flyteplugins_codegen.data.derived.derive import DerivedCase, derive_cases
+from flyteplugins_codegen.data.derived.heads import take_head
 from flyteplugins_codegen.data.derived.tables import SampleTable, read_table
 from flyteplugins_codegen.judging.agreement.compare import OutputDifference, difference
 from flyteplugins_codegen.judging.agreement.order import is_rounding_fixed, order_asked
@@ -37,7 +38,9 @@ CASE_S: Final = 20.0
 _ALL_CASES_S: Final = 40.0
 _REDUCTION_S: Final = 5.0
 _MOST_REDUCED_ROWS: Final = 4_000
+_MOST_REDUCED_BYTES: Final = 4 << 20
 _ROWS_CHARS: Final = 1_500
+_ONLY_ORDER: Final = frozenset({"shuffled", "columns_reordered"})
 _ANSWER_CHARS: Final = 200
 _Outputs: TypeAlias = Mapping[str, OutputValue | None]
 
@@ -63,8 +66,20 @@ class Comparison:
         return "\n".join([self.request.prompt, *self.request.constraints, self.request.schema_text or ""])
 
     def derived(self) -> tuple[DerivedCase, ...]:
-        """The files derived from the samples."""
-        return derive_cases(self.samples, self.description, self.folder) if self.samples else ()
+        """The cases derived from the samples; of large ones, from their first rows.
+
+        Of several samples of which one was cut, no rows are left out or changed: what they refer to may be in the rest.
+        """
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        heads = {name: take_head(path, folder) for name, path in self.samples.items()}
+        known = {name: head for name, head in heads.items() if head is not None}
+        cases = derive_cases(known, self.description, folder, values=self.arguments) if known else ()
+        is_whole = len(self.samples) == 1 or known == dict(self.samples)
+        return tuple(
+            replace(case, samples={**self.samples, **_changed(case, known)})
+            for case in cases
+            if is_whole or case.kind in _ONLY_ORDER
+        )
 
     def values(self, case: DerivedCase | None) -> dict[str, Any]:
         """A value for each input, in a derived case or on the samples."""
@@ -97,6 +112,10 @@ class Comparison:
         )
 
 
+def _changed(case: DerivedCase, originals: Mapping[str, Path]) -> dict[str, Path]:
+    return {name: path for name, path in case.samples.items() if path != originals[name]}
+
+
 def _modules(program: str) -> list[str]:
     try:
         return sorted({name.partition(".")[0] for name in imported_names(program)} - {"__future__"})
@@ -118,7 +137,10 @@ class _Case:
 
     @property
     def is_settled(self) -> bool:
-        return self.derived.is_settled if self.derived else True
+        """Whether a difference is a fault of one of the two. So is a crash on a single row, which no rule asks for."""
+        if self.derived is None or self.derived.is_settled:
+            return True
+        return self.derived.kind == "one_row" and self.solution.ending == "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +162,11 @@ class RunningComparison:
             reason = f"it could not be run on the samples: {theirs[0].error or theirs[0].ending}"
             return ReferenceReport(dropped=reason)
         cases = [_Case(*case) for case in zip((None, *self.derived), ours, theirs, strict=True)]
-        report = _compared(self.comparison, cases)
+        report, differing = _compared(self.comparison, cases)
         if report.difference is not None:
-            case = next(case for case in cases if case.label == report.difference.case)
-            reduced = _reduced(self.comparison, case, self.solution, self.reference)
-            report = report.model_copy(update={"difference": reduced or report.difference})
+            tried = (_reduced(self.comparison, case, self.solution, self.reference) for case in differing[:2])
+            reduced = next(filter(None, tried), report.difference)
+            report = report.model_copy(update={"difference": reduced})
         return report.model_copy(update={"wall_s": time.perf_counter() - began})
 
 
@@ -207,9 +229,10 @@ def _tree(code: str) -> str:
 # --- comparing ---
 
 
-def _compared(comparison: Comparison, cases: Sequence[_Case]) -> ReferenceReport:
+def _compared(comparison: Comparison, cases: Sequence[_Case]) -> tuple[ReferenceReport, list[_Case]]:
+    """The report, and the cases with a settled difference."""
     agreed: list[str] = []
-    settled: list[OutputsDiffer] = []
+    settled: list[tuple[OutputsDiffer, _Case]] = []
     unsettled: list[OutputsDiffer] = []
     for case in cases:
         if case.reference.ending != "finished" or case.solution.ending == "not_run":
@@ -217,15 +240,20 @@ def _compared(comparison: Comparison, cases: Sequence[_Case]) -> ReferenceReport
         found = _difference_on(comparison, case)
         if found is None:
             agreed.append(case.label)
+        elif case.is_settled and found.is_settled:
+            settled.append((found.told, case))
         else:
-            (settled if case.is_settled and found.is_settled else unsettled).append(found.told)
-    return ReferenceReport(
-        agreed=tuple(agreed), difference=settled[0] if settled else None, unsettled=tuple(unsettled[:5])
-    )
+            unsettled.append(found.told)
+    first = settled[0][0] if settled else None
+    report = ReferenceReport(agreed=tuple(agreed), difference=first, unsettled=tuple(unsettled[:5]))
+    return report, [case for _, case in settled]
 
 
 class _Found(NamedTuple):
-    """A difference. Not settled are a last digit of a rounded number, and data that the solution refuses."""
+    """A difference. Not settled are data that the solution refuses, the last digit of a rounded number, and an order.
+
+    The order of rows is settled where there is one table.
+    """
 
     told: OutputsDiffer
     is_settled: bool
@@ -254,7 +282,10 @@ def _difference_on(comparison: Comparison, case: _Case) -> _Found | None:
         reference_answer=found.other,
         arguments=arguments,
     )
-    return _Found(told, is_settled=not found.is_last_digit)
+    # Which of several tables is sorted, is not read from the description.
+    tables = sum(kind in {"file", "directory"} for kind in comparison.request.outputs.values())
+    is_order_open = found.is_order_only and tables > 1
+    return _Found(told, is_settled=not (found.is_last_digit or is_order_open))
 
 
 def _outputs_text(outputs: Mapping[str, OutputValue | None]) -> str:
@@ -287,7 +318,8 @@ def _reduced(comparison: Comparison, case: _Case, solution: str, reference: str)
 
 def _tables(samples: Mapping[str, Path]) -> Iterator[tuple[str, SampleTable]]:
     """The samples that consist of rows, the one with the most rows first."""
-    read = {name: table for name, path in samples.items() if (table := read_table(path)) is not None}
+    small = {name: path for name, path in samples.items() if path.stat().st_size <= _MOST_REDUCED_BYTES}
+    read = {name: table for name, path in small.items() if (table := read_table(path)) is not None}
     few = {name: table for name, table in read.items() if 1 < len(table.rows) <= _MOST_REDUCED_ROWS}
     yield from sorted(few.items(), key=lambda item: -len(item[1].rows))
 

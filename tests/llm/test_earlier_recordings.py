@@ -11,7 +11,13 @@ import pytest
 from earlier_job import RECORDING, RIGHT, STORIES, tell, write_sales
 
 from flyteplugins_codegen.errors import ReplayMissError
-from flyteplugins_codegen.llm.prompts import JobBrief, redraft_messages, repair_messages, solution_messages
+from flyteplugins_codegen.llm.prompts import (
+    JobBrief,
+    redraft_messages,
+    repair_messages,
+    solution_messages,
+    third_messages,
+)
 from flyteplugins_codegen.llm.protocol import ModelReply, ModelRequest
 from flyteplugins_codegen.llm.replay import PROMPTS, ReplayModel, record_exchange
 from flyteplugins_codegen.models.data import DataContext
@@ -107,9 +113,16 @@ async def test_another_candidate_is_never_answered(tmp_path: Path, other: dict[s
 async def test_another_attempt_or_purpose_is_never_answered(tmp_path: Path) -> None:
     model = recorded(tmp_path, asked(redraft_messages(BRIEF, "- it broke", 3)))
     assert await reply_to(model, asked(redraft_messages(BRIEF, "- it fell apart", 3))) == "0"
-    for request in (asked(solution_messages(BRIEF)), asked(redraft_messages(BRIEF, "- it", 3), attempt=1)):
+    first, third = asked(solution_messages(BRIEF)), asked(third_messages(BRIEF, 3))
+    for request in (first, third, asked(redraft_messages(BRIEF, "- it", 3), attempt=1)):
         with pytest.raises(ReplayMissError):
             await reply_to(model, request)
+
+
+async def test_a_draft_that_decides_between_two_is_not_the_first_one(tmp_path: Path) -> None:
+    model = recorded(tmp_path, asked(solution_messages(BRIEF)))
+    with pytest.raises(ReplayMissError):
+        await reply_to(model, asked(third_messages(BRIEF, 3)))
 
 
 async def test_of_several_repairs_of_one_candidate_the_failure_tells_which(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flyteplugins_codegen.llm.prompts import (
+from flyteplugins_codegen.llm.failures import (
     FAILURE_CHARS,
     LEARNT_TOKENS,
     describe_failure,
@@ -78,6 +78,37 @@ def test_what_passed_is_not_told_and_what_failed_is_told_once():
         "## The script on the samples: missing output (total)\nnothing at /var/outputs/total\n"
         "Its stderr: warning: no rows"
     )
+
+
+CRASH = Cause(
+    kind="exception",
+    subject="KeyError",
+    message='Traceback (most recent call last):\n  File "/app/solution.py", line 7, in f\nKeyError: 1',
+)
+
+
+def crashed(*tests):
+    return TestReport(runs=script(cause=CRASH).runs, suites=suite(*tests).suites if tests else ())
+
+
+def test_tests_that_crashed_as_the_script_did_are_named_at_most():
+    alike = {"message": "KeyError: 2", "traceback": "test_solution.py:3: f()\nsolution.py:7: return a[b]"}
+    passed = TestOutcome(name="test_p", outcome="passed")
+    text = describe_failure(crashed(outcome("test_a", **alike), outcome("test_b", **alike), passed), {"test_a"})
+    assert text.splitlines()[-2:] == [
+        "## The generated tests: 2 of 3 failed",
+        "Failed by the same exception: test_a, test_b",
+    ]
+    assert "KeyError: 2" not in text
+
+
+def test_tests_that_failed_in_another_way_than_the_script_are_told():
+    elsewhere = {"message": "KeyError: 2", "traceback": "solution.py:9: return a[b]"}
+    text = describe_failure(crashed(outcome("test_a", **elsewhere), outcome("test_b")))
+    assert "test_a: KeyError: 2\nsolution.py:9: return a[b]" in text
+    assert "Also failed: test_b" in text
+    other = {"message": "ValueError: 2", "traceback": "solution.py:7: return a[b]"}
+    assert "test_a: ValueError: 2" in describe_failure(crashed(outcome("test_a", **other)))
 
 
 def test_frames_of_libraries_are_left_out_of_a_traceback():

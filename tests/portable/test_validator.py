@@ -74,8 +74,9 @@ RULES = {
     Rule(column="n", kind="matches", pattern="[a-z]+"): ("abc", "abc1"),
     Rule(column="n", kind="length", maximum=3): ("abc", "abcd"),
     Rule(column="n", kind="not_null"): ("x", "NA"),
-    Rule(column="n", kind="type", type="boolean"): ("true", "yes"),
+    Rule(column="n", kind="type", type="boolean"): ("yes", "maybe"),
     Rule(column="n", kind="type", type="time"): ("2020-02-29 10:00:00.5+0200", "2021-02-29"),
+    Rule(column="n", kind="type", type="integer"): ("18.0", "18.5"),
     Rule(column="n", kind="type", type="number"): (" 1e5", "1_000"),
     Rule(column="n", kind="order", comparison=">", other_column="s"): ("10", "9"),
 }

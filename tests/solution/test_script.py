@@ -312,6 +312,13 @@ def test_a_file_is_equal_to_its_text_alone(tmp_path: Path, content: bytes, expec
     assert message in cause.message
 
 
+def test_all_outputs_that_differ_are_told_in_the_examples_order(outputs: Mapping[str, Output]) -> None:
+    cause = expect_outputs(outputs, {"s": "Hi", "x": 2.5, "n": 8, "b": True}, TYPES)
+    assert cause is not None
+    assert cause.subject == "s"
+    assert cause.message == "output 's': expected 'Hi', found 'hi'\noutput 'n': expected 8, found 7"
+
+
 def test_a_long_difference_is_shortened(outputs: Mapping[str, Output]) -> None:
     cause = expect_outputs(outputs, {"f": "x" * 100_000}, TYPES)
     assert cause is not None

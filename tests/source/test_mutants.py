@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import random
+import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -70,7 +72,7 @@ def test_every_mutant_of_real_code_parses_differs_and_keeps_its_lines(path, chan
         ("a = 1 * b", {"a = 2 * b"}),
         ("a[b] = c", {"pass"}),
         ("a.append(b)", {"pass"}),
-        ("a.append(b); b.sort()", {"pass; b.sort()", "a.append(b); pass"}),
+        ("a.append(b); b.clear()", {"pass; b.clear()", "a.append(b); pass"}),
     ],
 )
 def test_each_kind_of_line_has_its_mutants(line, expected):
@@ -153,6 +155,31 @@ TABLES = [
     ("a = b.drop_duplicates(keep='last')", "duplicates", {"a = b", "a = b.drop_duplicates(keep='first')"}),
     ("a = len({x for x in b})", "duplicates", {"a = len([x for x in b])"}),
     ("a = len(set(b))", "duplicates", {"a = len(list(b))"}),
+    ("a = pl.col('x').sum() / pl.col('y').sum()", "column", {
+        "a = pl.col('y').sum() / pl.col('y').sum()", "a = pl.col('x').sum() / pl.col('x').sum()",
+    }),
+    ("a = b.agg(n=('x', 'sum'), m=('y', 'max'))", "column", {
+        "a = b.agg(n=('y', 'sum'), m=('y', 'max'))", "a = b.agg(n=('x', 'sum'), m=('x', 'max'))",
+    }),
+    ("a = b.sort('x')", "order", {"a = b.sort('x', descending=True)"}),
+    ("b.sort()", "order", {"b.sort(reverse=True)"}),
+    ("a = b.rank(method='min')", "order", {"a = b.rank(method='dense')"}),
+    ("a = b.join(c, left_on='x', right_on='y')", "join", {
+        "a = b.join(c, left_on='x', right_on='y', how=\"left\")",
+    }),
+    ("a = b.group_by('x', 'y').len()", "group key", {"a = b.group_by('x').len()"}),
+    ("a[b['x'], b['y']] += 1", "group key", {"a[b['x'], b['x']] += 1"}),
+    ("key = (b.x, b.y)", "group key", {"key = (b.x, b.x)"}),
+    ("a.setdefault((b, c), []).append(1)", "group key", {"a.setdefault((b, b), []).append(1)"}),
+    ("a = dict[str, int]()", "group key", set()),
+    ("a = b.loc[c, d]", "group key", set()),
+    ("a = b.filter(pl.col('x').is_not_null())", "null handling", {"a = b.filter(pl.col('x').is_null())"}),
+    ("a = b['x'].mean() + b['y'].fillna(0).sum()", "null handling", {
+        "a = b['x'].fillna(0).mean() + b['y'].fillna(0).sum()", "a = b['x'].mean() + b['y'].sum()",
+    }),
+    ("a = b['x'].mean()", "null handling", set()),  # nothing says that there may be nulls
+    ("a = b[:c]", "row", {"a = b[:c + 1]"}),
+    ("a = b.head(c.top)", "row", {"a = b.head(c.top + 1)"}),
     ("a = round(b, 2)", "rounding", {"a = round(b, 1)"}),
 ]  # fmt: skip
 
@@ -180,6 +207,66 @@ def test_each_kind_of_step_with_tables_has_its_mutants(line, kind, expected):
 )
 def test_the_reading_of_arguments_and_the_writing_of_outputs_have_no_mutants(line):
     assert changed_lines(in_function(line)) == set()
+
+
+@pytest.mark.parametrize("ending", ["parser.error('no')", "print('no')\n        sys.exit(1)", "raise SystemExit(2)"])
+def test_a_condition_that_ends_with_a_message_is_left_alone(ending):
+    assert changed_lines(f"def f(a):\n    if a.top < 1:\n        {ending}\n    return a\n") == set()
+
+
+QUERIES = [
+    ("sum(price)", "max(price)", "aggregate"),
+    ("sum(price)", "sum(tax)", "column"),
+    ("where ", "where 1 = 1 or ", "filter"),
+    (">= 10", "> 10", "boundary"),
+    (">= 10", ">= 11", "filter"),
+    ("= 'paid'", "= 'paid_'", "filter"),
+    ("= 'paid'", "<> 'paid'", "comparison"),
+    ("is not null", "is null", "null handling"),
+    ("coalesce(tax, 0)", "(tax)", "null handling"),
+    ("left join", "inner join", "join"),
+    ("count(distinct id)", "count(id)", "duplicates"),
+    ("desc", "asc", "order"),
+    ("limit 3", "limit 4", "row"),
+]
+QUERY = """def f(con):
+    return con.execute('''
+        select name, sum(price), max(tax), count(distinct id), coalesce(tax, 0)
+        from orders left join names on orders.id = names.number
+        where status = 'paid' and price >= 10 and tax is not null
+        group by name order by name desc limit 3
+    ''').df()
+"""
+
+
+@pytest.mark.parametrize(("old", "new", "kind"), QUERIES)
+def test_a_query_in_a_string_has_its_mutants(old, new, kind):
+    assert QUERY.count(old) == 1
+    wanted = QUERY.replace(old, new)
+    (mutant,) = [mutant for mutant in mutants_of(QUERY) if mutant.code == wanted]
+    assert mutant.kind == kind
+    assert QUERY.splitlines()[mutant.line - 1] == mutant.before
+    assert old in mutant.before
+    assert new in mutant.after
+
+
+def test_a_changed_query_runs():
+    con = sqlite3.connect(":memory:")
+    con.executescript("create table orders (id, price, tax, status); create table names (number, name)")
+    mutants = mutants_of(QUERY.replace(".df()", ".fetchall()"))
+    assert len(mutants) > len(QUERIES)
+    for mutant in mutants:
+        names: dict[str, Any] = {}
+        exec(mutant.code, names)  # noqa: S102 - a query of this file
+        assert names["f"](con) == [], mutant.summary
+
+
+def test_a_query_in_an_f_string_is_changed_and_other_texts_are_not():
+    code = (
+        "def f(a):\n    '''select one from many where a > 1'''\n    return a.run(f\"select x from {a} order by x\")\n"
+    )
+    assert changed_lines(code) == {'return a.run(f"select x from {a} order by x desc")'}
+    assert changed_lines("def f(a):\n    return 'choose x from a where b > 1'\n") == set()
 
 
 def test_what_is_computed_inside_a_writing_call_is_changed():
@@ -229,6 +316,13 @@ def test_deleting_a_long_statement_keeps_the_number_of_lines():
     (mutant,) = mutants_of("def f(a):\n    a.append(\n        b,\n    )\n    return a\n")
     assert mutant.code == "def f(a):\n    pass\n\n\n    return a\n"
     assert mutant.summary == "line 2, f: without `a.append(b)`"
+
+
+def test_a_mutant_has_its_changed_lines_as_a_diff():
+    (mutant,) = mutants_of("def f(a):\n    a.append(\n        b,\n    )\n    return a\n")
+    assert mutant.diff == "-    a.append(\n-        b,\n-    )\n+    pass"
+    (mutant,) = mutants_of("def f(a):\n    return a + b\n")
+    assert mutant.diff == "-    return a + b\n+    return a - b"
 
 
 def test_windows_line_ends_are_kept():

@@ -175,6 +175,7 @@ def test_a_suite_that_holds_no_value_is_found_however_it_is_written(name):
         "expected = 5\n    assert float(total) == expected",
         "try:\n        assert total == '5'\n    except AssertionError:\n        raise",
         "ok = total == '5'\n    assert ok",
+        "def both():\n        return read('total'), '5'\n    got, wanted = both()\n    assert got == wanted",
         "try:\n        same = total == '5'\n    except ValueError:\n        same = False\n    assert same",
     ],
 )
@@ -203,6 +204,12 @@ def test_suites_of_the_repair_benchmark_are_never_called_vacuous(task):
 def test_suites_that_look_for_outputs_only_are_found():
     found = [job.name for job in JOBS if unasserted_outputs([job.thin], job.outputs)]
     assert len(found) == len(JOBS) - 1  # that of "grades" asserts the names in a table
+
+
+def test_names_that_stand_for_ever_more_names_end():
+    lines = ["    x0 = read('total')", *(f"    x{n} = x{n - 1} + x{n - 1} + x{n - 1} + x{n - 1}" for n in range(1, 40))]
+    suite = SUITE.replace("    CHECK", "\n".join([*lines, "    assert x39 == '5'", "    assert x39 == x38"]))
+    assert unasserted_outputs([suite], ("total",)) == ()
 
 
 def test_text_that_is_no_python_is_refused():

@@ -267,7 +267,9 @@ def test_a_crash_on_the_real_sample_is_found_and_the_repair_is_shown_the_values(
     result, server = generate(sales, CRASHES, tests, **arguments)
     assert result.success, result.output
     assert [attempt.cause.kind if attempt.cause else None for attempt in result.attempt_history] == ["exception", None]
-    assert f"## The script on the samples with top = {value}: exception (ValueError)" in str(server.calls[2].body)
+    asked = str(server.calls[2].body)
+    assert f"## The script on the samples with top = {value}: exception (ValueError)" in asked
+    assert "# test_solution.py" not in asked
     assert result.ran_on_samples
     assert result.report.runs[-1].arguments == {"top": value}
     assert f"The script on the samples with top = {value}" in result._page()

@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 
 from flyteplugins_codegen.llm.replies import RepairReply
-from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution
-from flyteplugins_codegen.models.run import Attempt, Cause
+from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Request
+from flyteplugins_codegen.models.run import Attempt, Cause, ScriptRun, SuiteReport, TestOutcome, TestReport
 from flyteplugins_codegen.stages.repair import apply_repair
+from flyteplugins_codegen.stages.repair_context import is_only_crash, smallest_failures
 
 TESTS = "def test_it():\n    assert 1\n"
 
@@ -79,3 +80,44 @@ def test_a_reply_that_changes_nothing_is_refused():
 def test_an_edit_that_does_not_apply_changes_nothing_at_all():
     with pytest.raises(ValueError, match="not there"):
         repaired(attempt(), edits=[{"search": "1", "replace": "2"}, {"search": "not there", "replace": ""}])
+
+
+# --- what is shown of several failures ---
+
+CRASH = Cause(kind="exception", subject="KeyError", message='  File "/app/solution.py", line 7, in f\nKeyError: 1')
+ALIKE = TestOutcome(name="test_a", outcome="failed", message="KeyError: 1", traceback="solution.py:7: a[1]")
+SHORT = "def test_s():\n    assert 1\n"
+LONG = "def test_l():\n    # a longer one\n    assert 1\n"
+
+
+def report_of(*tests, crash=None, kind="test_failed"):
+    cause = Cause(kind=kind, message="m") if any(test.outcome != "passed" for test in tests) else None
+    run = ScriptRun(case="samples", status="exited", cause=crash)
+    return TestReport(runs=(run,), suites=(SuiteReport(origin="generated", tests=tests, cause=cause),))
+
+
+def failed(name, message):
+    return TestOutcome(name=name, outcome="failed", message=message)
+
+
+def test_beside_a_crash_no_tests_are_shown_unless_one_failed_in_another_way():
+    passed = TestOutcome(name="test_p", outcome="passed")
+    assert is_only_crash(report_of(passed, crash=CRASH))
+    assert is_only_crash(report_of(passed, ALIKE, crash=CRASH))
+    assert not is_only_crash(report_of(ALIKE, failed("test_b", "assert 1 == 2"), crash=CRASH))
+    assert not is_only_crash(report_of(ALIKE))
+    assert not is_only_crash(report_of(ALIKE, crash=CRASH, kind="timed_out"))
+    wrong = Cause(kind="missing_output", subject="total", message="nothing")
+    assert not is_only_crash(report_of(passed, crash=wrong))
+
+
+def test_the_second_of_two_failures_is_shown_where_both_sides_may_be_wrong():
+    request, tests = Request(prompt="p"), SHORT + LONG
+    two = (failed("test_l", "assert 3 == 4"), failed("test_s", "assert 1 == 2"))
+    assert smallest_failures(report_of(*two), request, tests) == {"test_s", "test_l"}
+    alike = (failed("test_l", "assert 1 == 2"), failed("test_s", "assert 1 == 2"))
+    assert smallest_failures(report_of(*alike), request, tests) == {"test_s"}
+    cases = (failed("test_s[1]", "assert 1 == 2"), failed("test_s[2]", "assert 2 == 2"))
+    assert smallest_failures(report_of(*cases), request, tests) == {"test_s[1]"}
+    certain = Cause(kind="missing_output", subject="total", message="nothing")
+    assert smallest_failures(report_of(*two, crash=certain), request, tests) == {"test_s"}

@@ -98,10 +98,40 @@ def test_the_rest_goes_to_the_model_in_one_call_and_nothing_is_guessed(table: Pa
     assert result.conversation_history[0]["purpose"] == "constraints"
 
 
+def test_the_models_rule_is_tried_on_the_sample_and_shown(table: Path) -> None:
+    rule = NO_RULE | {"constraint": 1, "table": "table", "column": "price", "kind": "range", "minimum": "2"}
+    result, _ = generated(
+        table, "nothing is cheap", "price must be positive", replies=[{"rules": [rule]}], validation="warn"
+    )
+    first, second = result.constraints
+    assert (first.read_by, first.on_sample) == ("model", "1 row of the sample breaks it")
+    assert second.on_sample == "no row of the sample breaks it"
+    assert "price at least 2 (as the model reads it); 1 row of the sample breaks it" in result._page()
+
+
+def test_a_rule_that_can_never_fail_is_not_applied_and_told(table: Path, caplog: pytest.LogCaptureFixture) -> None:
+    never = NO_RULE | {
+        "constraint": 1,
+        "table": "table",
+        "column": "start",
+        "kind": "none_of",
+        "values": ["the future"],
+    }
+    with caplog.at_level(logging.WARNING, "flyteplugins_codegen"):
+        result, _ = generated(table, "start is not in the future", replies=[{"rules": [never]}])
+    (constraint,) = result.constraints
+    assert not constraint.rules
+    assert constraint.reason == "not checked: start none of the future: no time is 'the future'"
+    assert constraint.reason in caplog.text
+    assert "not checked: start none of the future" in result._page()
+
+
 WRONG = {
     "no such column": {"column": "cost", "kind": "not_null"},
     "no bound": {"column": "price", "kind": "range"},
     "no number": {"column": "price", "kind": "range", "minimum": "cheap"},
+    "a number for a date": {"column": "start", "kind": "range", "minimum": "2024"},
+    "a date for a number": {"column": "price", "kind": "range", "minimum": "2024-01-01"},
     "no pattern": {"column": "status", "kind": "matches", "pattern": "(a+)+"},
 }
 

@@ -86,11 +86,14 @@ def test_weak_tests_are_strengthened_by_one_call(table):
     weak, strong = result.attempt_history
     assert weak.strength.share == 0
     assert any("count_rows: `+` for `-`" in survivor for survivor in weak.strength.survivors)
+    assert "-    return len(lines) - 1\n+    return len(lines) + 1" in weak.strength.diffs
+    assert len(weak.strength.diffs) == len(weak.strength.survivors)
     assert (strong.action, strong.parent, strong.candidate.solution) == ("strengthen_tests", 1, weak.candidate.solution)
     assert "def test_main_is_there" in result.tests
     assert "def test_the_header_is_no_row" in result.tests
     (prompt,) = [m["content"] for m in result.conversation_history if "Wrong versions that pass" in m["content"]]
-    assert all(survivor in prompt for survivor in weak.strength.survivors)
+    for survivor, diff in zip(weak.strength.survivors, weak.strength.diffs, strict=True):
+        assert f"{survivor}\n{diff}\n" in prompt
 
 
 def test_a_mistake_that_only_the_stronger_tests_find_is_repaired(table):
@@ -203,7 +206,7 @@ def test_a_request_for_stronger_tests_says_nothing_new_where_values_are_asserted
     candidate = run_of().attempts[0].candidate
     brief = JobBrief(request=Request(prompt="p"))
     assert stronger_messages(brief, candidate, ("a",)) == stronger_messages(brief, candidate, ("a",), "")
-    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith("- a")
+    assert stronger_messages(brief, candidate, ("a",))[-1].content.endswith("\na")
     assert stronger_messages(brief, candidate, ("a",), "no value of total")[-1].content.endswith("worked out by hand.")
 
 

@@ -1,75 +1,38 @@
 """Parses constraints in words: `sales.price between 0 and 10000`, `no nulls in x`, `end is after start`.
 
-A sentence is one or more columns and a condition, or words such as `no nulls in` and the columns. The whole sentence
-must be understood: if a part of it is unknown, the result has no rules. Nothing is guessed.
+A sentence is one or more columns and a condition, or a form such as `no nulls in` and the columns. The whole sentence
+must be understood, and must make sense for what the columns hold: else the result has no rules. Nothing is guessed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from flyteplugins_codegen.data.constraints.terms import (
-    NotApplicableError,
-    Subject,
-    Vocabulary,
-    read_bound,
-    read_list,
-    read_pattern,
-)
+from flyteplugins_codegen.data.constraints.conditions import Reader
+from flyteplugins_codegen.data.constraints.terms import NotApplicableError, Subject, Vocabulary
+from flyteplugins_codegen.data.constraints.words import Conditions, Terms
 from flyteplugins_codegen.models.data import AppliedConstraint, Rule
 
-Terms: TypeAlias = Mapping[str, Any]
-"""The fields of a `Rule` without its column."""
+Stated: TypeAlias = list[tuple[Subject, Terms]]
 
 _LEADS = re.compile(
     r"(?:(?:all|every|each|any|the|an?)\s+)*(?:(?:values?|entries|cells)\s+(?:of|in)\s+)?(?:the\s+)?(?:columns?\s+)?(?:the\s+)?",
     re.IGNORECASE,
 )
-_INVERTED = re.compile(
-    r"(?:there (?:are|must be|should be|is) )?(?P<what>no (?:nulls?|missing values?|empty (?:values?|cells?)|"
-    r"duplicates?|duplicate values?|repeated values?|negative (?:values?|numbers?)))"
-    r"(?: values?)? (?:in|for|of|within|allowed in) (?P<rest>.+)\Z",
+_SIGN = re.compile(r"\s*(<=|>=|\u2264|\u2265|(?<![<>=!])[<>](?!=))\s*")
+_MIRRORED = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<=", "\u2264": ">=", "\u2265": "<="})
+# Words that say nothing beyond what every rule does: nulls satisfy it, and it holds in every row.
+_EMPTY_WORDS = re.compile(
+    r",? (?:if|when|where) (?:it is |they are )?(?:present|given|set|available|known|not (?:null|empty|missing))\Z"
+    r"|,? (?:in|for) (?:all|every|each) (?:rows?|records?)\Z|,? please\Z",
     re.IGNORECASE,
 )
-_SIGN = re.compile(r"\s*(<=|>=|==|!=|<>|(?<![<>=!])[<>=](?!=))\s*")
-_ABOVE = r"(?:greater|more|larger|higher|bigger|later) than|above|over|after|exceeds?|>"
-_BELOW = r"(?:less|fewer|smaller|lower|earlier) than|below|under|before|<"
-_AT_LEAST = rf"at least|(?:{_ABOVE})\s*(?:or equal to|=)|>=|minimum(?: of)?|on or after"
-_AT_MOST = rf"at most|(?:{_BELOW})\s*(?:or equal to|=)|<=|maximum(?: of)?|up to|on or before"
-_EQUAL = r"equal to|equals?|the same as|exactly|identical to|==?"
-_MODAL = re.compile(
-    r"(?:(?:must|should|shall|has to|have to|needs? to|will|is|are|does|do)\b|(?P<may>can|may)\b)?\s*"
-    r"(?P<no>not\b|never\b)?\s*(?:always\s+)?(?:(?:be|have|has|contain|contains)\b\s*)?"
-    r"(?P<late>not\b|never\b)?\s*(?:always\s+)?(?:a value\s+)?",
-    re.IGNORECASE,
+_OR_NULL = re.compile(
+    r"^(?:(?:is|must be|should be|may be|can be|be) )?(?:null|empty|missing|blank) or (?=\w)", re.IGNORECASE
 )
-_MATCHES = re.compile(
-    r"(?:must |should |has to )?(?:match(?:es)?|follow(?:s)?)\s+(?:the )?"
-    r"(?:(?:pattern|regex|regular expression|format)\s+)?(.+)\Z",
-    re.IGNORECASE,
-)
-_BETWEEN = re.compile(
-    r"(?:(?:in|within) (?:the )?range (?:of |from )?|between |from |within |in )?"
-    r"(?P<open>[\[(])?\s*(?P<low>[^\s\])]+?)\s*(?:,\s*| and | to | ?\.\. ?| ?- ?)"
-    r"(?P<high>[^\s\[(]+?)\s*(?P<close>[\])])?"
-    r"(?:,?\s*\(?(?P<ends>inclusive(?:ly)?|exclusive(?:ly)?|both (?:included|inclusive|excluded|exclusive))\)?)?\Z",
-    re.IGNORECASE,
-)
-_LISTED = re.compile(
-    r"(?:(?:exactly )?one of|any of|either|in|among|limited to|equal to|equals?|==?)\s*:?\s*(.+)", re.IGNORECASE
-)
-_COMPARISONS = (
-    (">=", _AT_LEAST),
-    ("<=", _AT_MOST),
-    (">", _ABOVE),
-    ("<", _BELOW),
-    ("!=", r"different from|differs? from|!=|<>"),
-    ("==", _EQUAL),
-)
-_OPPOSITES = MappingProxyType({">=": "<", "<": ">=", "<=": ">", ">": "<=", "==": "!=", "!=": "=="})
+_IF_PRESENT = re.compile(r", (?:if|when) (?:present|given|set|available),", re.IGNORECASE)
 
 
 def read_constraint(text: str, vocabulary: Vocabulary) -> AppliedConstraint:
@@ -77,35 +40,101 @@ def read_constraint(text: str, vocabulary: Vocabulary) -> AppliedConstraint:
 
     The result has no rules but a reason if the constraint can never be applied, and neither if it is not understood.
     """
-    sentence = " ".join(text.split()).rstrip(".;! ")
+    sentence = " ".join(text.split())
+    # `starts with 10.` ends with a value.
+    is_value = re.search(r" (?:with|in) \d+\.\Z", sentence) is not None
+    sentence = sentence if is_value else sentence.rstrip(".;! ")
     try:
-        conditions = list(_read_sentence(sentence, vocabulary))
+        stated = _read_sentence(sentence, vocabulary) or []
     except NotApplicableError as error:
         return AppliedConstraint(text=text, read_by="grammar", reason=str(error))
-    tables = {subject.table for subject, _ in conditions}
+    tables = {subject.table for subject, _ in stated}
     if len(tables) != 1:
         return AppliedConstraint(text=text)
-    rules = tuple(Rule(column=subject.column, **terms) for subject, terms in conditions)
+    rules = tuple(Rule(column=subject.column, **terms) for subject, terms in stated)
     return AppliedConstraint(text=text, table=tables.pop(), rules=rules, read_by="grammar")
 
 
-def _read_sentence(sentence: str, vocabulary: Vocabulary) -> Iterator[tuple[Subject, Terms]]:
-    inverted = _INVERTED.match(sentence)
-    if inverted:
-        yield from _read_inverted(inverted["what"], inverted["rest"], vocabulary)
-        return
-    parsed = _read_subjects(sentence, vocabulary) or _read_subjects(_spaced(sentence), vocabulary)
-    if parsed is None:
-        return
-    subjects, rest = parsed
-    terms = _read_order(subjects, rest, vocabulary) or _read_conditions(rest) or ()
+def _read_sentence(sentence: str, vocabulary: Vocabulary) -> Stated | None:
+    """Read the whole sentence, or its clauses if every one of them is a sentence by itself."""
+    sentence = _EMPTY_WORDS.sub("", _IF_PRESENT.sub("", sentence))
+    stated = _read_clause(sentence, vocabulary)
+    if stated is not None:
+        return stated
+    for joint in re.finditer(r"[,;]?\s+and\s+|[,;]\s+", sentence):
+        first = _read_clause(sentence[: joint.start()], vocabulary)
+        second = _read_sentence(sentence[joint.end() :], vocabulary) if first is not None else None
+        if first is not None and second is not None:
+            return first + second
+    return None
+
+
+def _read_clause(clause: str, vocabulary: Vocabulary) -> Stated | None:
+    for read in (_read_table, _read_plainly, _read_chain, _read_form):
+        stated = read(clause, vocabulary)
+        if stated is not None:
+            return stated
+    return None
+
+
+def _read_table(clause: str, vocabulary: Vocabulary) -> Stated | None:
+    """`in orders, quantity is positive`."""
+    for form in (
+        r"in (?:the )?(?:table |sample )?(?P<table>\w+)[,:] (?P<rest>.+)",
+        (
+            r"(?:the )?(?:column )?(?P<rest>\S+) (?:in|of) (?:the )?(?:table |sample )?(?P<table>\w+)"
+            r"(?P<end> (?:is|must|should|has|may|can)\b.+)"
+        ),
+    ):
+        match = re.fullmatch(form, clause, re.IGNORECASE)
+        if match is not None and match["table"] in vocabulary.tables:
+            rest = match["rest"] + match.groupdict().get("end", "")
+            return _read_clause(rest, vocabulary.within(match["table"]))
+    return None
+
+
+def _read_plainly(clause: str, vocabulary: Vocabulary) -> Stated | None:
+    """Columns and a condition."""
+    parsed = _read_subjects(clause, vocabulary) or _read_subjects(_spaced(clause), vocabulary)
+    return None if parsed is None else _apply(parsed[0], parsed[1], vocabulary)
+
+
+def _apply(subjects: list[Subject], condition: str, vocabulary: Vocabulary) -> Stated | None:
+    """The condition on every subject; None if it makes no sense for one of them."""
+    if len(subjects) == 2:  # noqa: PLR2004 - a pair
+        pair = _read_pair(subjects, condition, vocabulary)
+        if pair is not None:
+            return pair
+    condition = _OR_NULL.sub("", condition, count=1)
+    stated: Stated = []
     for subject in subjects:
-        yield from ((subject, term) for term in terms)
+        terms = Reader(subject, vocabulary).read(condition)
+        if terms is None or (len(subjects) > 1 and _may_mean_all_together(terms, condition)):
+            return None
+        stated += [(subject, term) for term in terms]
+    return stated or None
+
+
+def _may_mean_all_together(terms: Conditions, condition: str) -> bool:
+    """`a and b are unique` may speak of the pair; `both unique` does not."""
+    is_each = re.search(r"\b(?:both|each|all|individually|separately)\b", condition, re.IGNORECASE)
+    return any(term["kind"] == "unique" for term in terms) and not is_each
+
+
+def _read_pair(subjects: list[Subject], condition: str, vocabulary: Vocabulary) -> Stated | None:
+    modal = r"(?:(?:must|should|are|have to|need to)\s+)?(?:always\s+)?(?:be\s+)?(?:(?P<no>not|never) )?"
+    words = r"(?P<word>differ|different|distinct from each other|equal|identical|the same)"
+    differ = re.fullmatch(modal + words, condition, re.IGNORECASE)
+    if differ is None:
+        return None
+    is_different = differ["word"].casefold().startswith("di") == (differ["no"] is None)
+    terms = Reader(subjects[0], vocabulary).against("!=" if is_different else "==", subjects[1])
+    return None if terms is None else [(subjects[0], terms[0])]
 
 
 def _spaced(sentence: str) -> str:
     """Put blanks around comparison signs: `end>start` becomes `end > start`."""
-    return _SIGN.sub(r" \1 ", sentence)
+    return _SIGN.sub(r" \1 ", sentence.replace("!=", " != ").replace("==", " == ")).strip()
 
 
 def _read_subjects(sentence: str, vocabulary: Vocabulary) -> tuple[list[Subject], str] | None:
@@ -121,7 +150,7 @@ def _read_subjects(sentence: str, vocabulary: Vocabulary) -> tuple[list[Subject]
         joint = re.match(r"\s*(?:,\s*(?:and\s+)?|and\s+|\s+and\s+)", parsed[1])
         following = parsed[1][joint.end() :] if joint else ""
         if joint is None or not (vocabulary.read(following) or vocabulary.read(_without_lead(following))):
-            return subjects, _without_tail(parsed[1])
+            return subjects, _without_tail(parsed[1], subjects[-1].table)
         rest = following
 
 
@@ -130,223 +159,129 @@ def _without_lead(text: str) -> str:
     return text[lead.end() :] if lead else text
 
 
-def _without_tail(rest: str) -> str:
+def _without_tail(rest: str, table: str) -> str:
+    """The rest without the words that say only once more what it is: `column`, `values`, `of the table t`."""
+    rest = re.sub(rf"^\s*(?:in|of) (?:the )?(?:table )?{re.escape(table)}\b", "", rest)
     return re.sub(
-        r"^\s*(?:values?|entries|columns?)\s+(?=(?:must|should|shall|is|are|has|have|needs?)\b)", "", rest
+        r"^\s*(?:values?|entries|columns?|field)\s+(?=(?:must|should|shall|is|are|has|have|needs?|can|may)\b)", "", rest
     ).strip()
 
 
-def _read_inverted(what: str, rest: str, vocabulary: Vocabulary) -> Iterator[tuple[Subject, Terms]]:
-    parsed = _read_subjects(rest, vocabulary)
-    if parsed is None or parsed[1]:
-        return
-    kind = "not_null" if re.search(r"null|missing|empty", what, re.IGNORECASE) else "unique"
-    terms: Terms = {"kind": "range", "minimum": 0} if "negative" in what.casefold() else {"kind": kind}
-    yield from ((subject, terms) for subject in parsed[0])
+# --- chains: `0 <= discount < 1`, `a <= b <= c` ---
 
 
-def _read_order(subjects: list[Subject], rest: str, vocabulary: Vocabulary) -> tuple[Terms, ...] | None:
-    """Read a comparison with another column of the same table, such as `is after start`."""
-    compared = _read_comparison(_spaced(f" {rest} ").strip())
-    # In `status equals "end"` the quotes mark a value.
-    other = vocabulary.read(compared[1]) if compared and compared[1][0] not in "\"'" else None
-    if compared is None or other is None or other[1].strip():
+def _read_chain(clause: str, vocabulary: Vocabulary) -> Stated | None:
+    parts = _SIGN.split(clause)
+    if len(parts) not in {3, 5} or not all(parts):
         return None
-    if any(subject.table != other[0].table for subject in subjects):
-        raise NotApplicableError(f"{subjects[0].column!r} and {other[0].column!r} are columns of different tables")
-    return ({"kind": "order", "comparison": compared[0], "other_column": other[0].column},)
+    stated: Stated = []
+    for position in range(0, len(parts) - 1, 2):
+        link = _read_link(parts[position], parts[position + 1], parts[position + 2], vocabulary)
+        if link is None:
+            return None
+        stated += link
+    return _merged(stated)
 
 
-def _read_conditions(rest: str) -> tuple[Terms, ...] | None:
-    """Read the text as one condition, or else as conditions joined by `and`."""
-    whole = _read_predicate(rest) or _read_predicate(_spaced(f" {rest} ").strip())
-    if whole is not None:
-        return whole
-    for joint in re.finditer(r",?\s+and\s+", rest):
-        first, second = _read_predicate(rest[: joint.start()]), _read_conditions(rest[joint.end() :])
-        if first is not None and second is not None:
-            return (*first, *second)
+def _read_link(left: str, sign: str, right: str, vocabulary: Vocabulary) -> Stated | None:
+    left, right = left.strip(), right.strip()
+    for first, second, comparison in ((left, right, sign), (right, left, _MIRRORED[sign])):
+        parsed = vocabulary.read(first)
+        if parsed is not None and not parsed[1].strip():
+            terms = Reader(parsed[0], vocabulary).read(f"{comparison} {second}")
+            return None if terms is None else [(parsed[0], term) for term in terms]
     return None
 
 
-# --- conditions: `between 0 and 10`, `is one of A, B`, `matches ...`, `unique` ---
+def _merged(stated: Stated) -> Stated:
+    """Two open ranges of one column as one: `0 < x` and `x < 1`."""
+    if len(stated) == 2 and stated[0][0] == stated[1][0]:  # noqa: PLR2004 - a pair
+        (subject, one), (_, other) = stated
+        set_ends = [{name for name, end in terms.items() if end not in {None, False}} for terms in (one, other)]
+        if one["kind"] == other["kind"] == "range" and set_ends[0] & set_ends[1] == {"kind"}:
+            return [(subject, {**one, **{name: other[name] for name in set_ends[1]}})]
+    return stated
 
 
-def _read_predicate(text: str) -> tuple[Terms, ...] | None:
-    """Read the whole text as one condition; None for unknown words.
+# --- forms in which the column does not come first ---
 
-    Raises:
-        NotApplicableError: the condition can never hold, or a pattern is not a valid regular expression.
-    """
-    text = text.strip().lstrip(":,").strip()
-    pattern = _MATCHES.match(text)
-    if pattern:
-        written = read_pattern(pattern[1].strip())
-        return None if written is None else ({"kind": "matches", "pattern": written},)
-    is_negated, words = _without_modal(text)
-    if is_negated is None:
-        return None
-    return _read_negated(words) if is_negated else _read_stated(words)
-
-
-def _read_comparison(text: str) -> tuple[str, str] | None:
-    """Read `is after start` or `>= low`: return the comparison and the words for the other column."""
-    is_negated, words = _without_modal(text.strip())
-    if is_negated is None:
-        return None
-    for sign, pattern in _COMPARISONS:
-        match = re.match(rf"(?:{pattern})(?=\W|\Z)\s*(?:the )?(.+)\Z", words, re.IGNORECASE)
-        if match:
-            return (_OPPOSITES[sign] if is_negated else sign), match[1]
-    return None
-
-
-def _without_modal(text: str) -> tuple[bool | None, str]:
-    """Return whether the text is negated, and the rest; None for a mere permission such as `may be null`."""
-    text = re.sub(r"\b(can)not\b|\b(must|should|is|are|does|do)n't\b", r"\1\2 not", text, flags=re.IGNORECASE)
-    modal = _MODAL.match(text)
-    assert modal is not None  # noqa: S101 - every part of the pattern is optional
-    is_negated = bool(modal["no"] or modal["late"])
-    return (None if modal["may"] and not is_negated else is_negated), text[modal.end() :].strip()
-
-
-def _range(low: Any = None, high: Any = None, **ends: bool) -> tuple[Terms, ...]:
-    return ({"kind": "range", "minimum": low, "maximum": high, **ends},)
-
-
-_SIMPLE: tuple[tuple[str, tuple[Terms, ...]], ...] = (
-    (r"(?:strictly )?positive(?: numbers?| values?)?", _range(0, excludes_minimum=True)),
-    (r"(?:strictly )?negative(?: numbers?| values?)?", _range(None, 0, excludes_maximum=True)),
-    (r"non-?\s?negative|zero or (?:more|greater|above|positive)|positive or zero", _range(0)),
-    (r"non-?\s?positive|zero or (?:less|below|negative)|negative or zero", _range(None, 0)),
-    (r"non-?\s?zero", ({"kind": "none_of", "values": ("0",)},)),
-    (r"unique|distinct|without duplicates|no duplicates?|no repeated values?", ({"kind": "unique"},)),
+_NULLS = r"nulls?|missing values?|empty (?:values?|cells?)|blanks?|null values?"
+_REPEATED = r"duplicates?|duplicate values?|repeated values?|repeated|duplicate"
+_ONE_LIMIT = r"(?:the )?(?P<columns>.+?)(?: is|:| =|) (?P<limit>[^\s:=]+)"
+_ALLOWED = r"(?:allowed|valid|possible|permitted|accepted)"
+_COMPARED = r"(?:above|over|below|under|before|after|(?:more|less|greater|larger|smaller) than|exceeds)"
+# The form, and the condition on its columns; `{}` stands for what the form calls so.
+_FORMS = (
+    (rf"no (?:{_NULLS})(?: values?)?(?: allowed)? (?:in|for|of|within) (?P<columns>.+)", "not null"),
+    (rf"no (?:{_REPEATED})(?: values?)?(?: allowed)?(?: in| for| of| within)? (?P<columns>.+)", "unique"),
+    (r"no (?:missing|empty|null) (?P<columns>.+)", "not null"),
+    (r"no negative (?:values?|numbers?)(?: allowed)? (?:in|for|of|within) (?P<columns>.+)", "not negative"),
+    (r"no negative (?P<columns>.+)", "not negative"),
+    (r"negative (?P<columns>.+?)(?: values?)? (?:is|are) (?:not allowed|forbidden|invalid)", "not negative"),
+    (r"no two (?:rows|records|\w+s) (?:may |can |must )?(?:share|have) the same (?P<columns>.+)", "unique"),
     (
         (
-            r"non-?\s?(?:null|empty|missing)|required|mandatory|filled(?: in)?|present|"
-            r"(?:no|without) (?:nulls?|missing values?|empty (?:values?|cells?))"
+            r"(?:each|every) (?P<columns>.+?) (?:must |should |may |can )?(?:(?:only )?(?:occurs?|appears?)|is listed) "
+            r"(?:only |exactly |at most )?once(?: only)?"
         ),
-        ({"kind": "not_null"},),
+        "unique",
     ),
-    (r"(?:an? )?(?:integers?|whole numbers?)", ({"kind": "type", "type": "integer"},)),
-    (r"(?:an? )?(?:numbers?|numeric|floats?|decimals?)", ({"kind": "type", "type": "number"},)),
-    (r"(?:an? )?(?:booleans?|true or false)", ({"kind": "type", "type": "boolean"},)),
+    (r"(?:exactly )?one (?:row|record|line) (?:per|for each|for every) (?P<columns>.+)", "unique"),
     (
-        r"(?:an? )?(?:valid )?(?:iso )?(?:dates?|times?|timestamps?|time stamps?|datetimes?)",
-        ({"kind": "type", "type": "time"},),
+        r"(?:each|every) (?P<noun>[a-z]+) (?:must )?(?:has|have|needs|contains?) (?:an? |the )?(?P<columns>.+)",
+        "not null",
     ),
+    (rf"the max(?:imum)?\.? (?:value )?(?:of|for) {_ONE_LIMIT}", "at most {limit}"),
+    (rf"(?:the )?max(?:imum)?\.? (?:allowed )?{_ONE_LIMIT}", "at most {limit}"),
+    (rf"the min(?:imum)?\.? (?:value )?(?:of|for) {_ONE_LIMIT}", "at least {limit}"),
+    (rf"(?:the )?min(?:imum)?\.? (?:allowed )?{_ONE_LIMIT}", "at least {limit}"),
+    (r"max\((?P<columns>[^()]+)\) (?P<sign><=?) (?P<limit>\S+)", "{sign} {limit}"),
+    (r"min\((?P<columns>[^()]+)\) (?P<sign>>=?) (?P<limit>\S+)", "{sign} {limit}"),
+    (
+        (
+            rf"(?:the )?{_ALLOWED} (?:values? )?(?:for |of |in )?(?P<columns>[\w.]+)(?: values?)?(?: are| is|:)+ "
+            r"(?P<items>.+)"
+        ),
+        "one of {items}",
+    ),
+    (rf"only (?P<items>.+?) (?:is|are) {_ALLOWED} (?:in|for|as) (?P<columns>[\w. ]+)", "one of {items}"),
+    (
+        (
+            rf"(?P<columns>[\w. ]+?)(?: values)? other than (?P<items>.+?) (?:is|are) "
+            rf"(?:not {_ALLOWED}|invalid|forbidden)"
+        ),
+        "one of {items}",
+    ),
+    (
+        r"the length of (?P<columns>[\w. ]+?) (?P<rest>(?:is|must|should|has|may|can).+?)(?: characters| chars)?",
+        "{rest} characters",
+    ),
+    (r"neither (?P<columns>.+) (?:is|are|may be|may|can be|must be|should be) (?P<rest>.+)", "not {rest}"),
+    (
+        r"(?P<rest>(?:no|at) (?:more|less|fewer|most|least)\b(?: than)? \S+) (?:in|for) (?P<columns>[\w. ]+)",
+        "{rest}",
+    ),
+    (rf"no (?P<columns>[\w.]+) (?:is |are |may be |can be |must be )?(?P<rest>{_COMPARED} .+)", "not {rest}"),
 )
-_SIMPLE_NEGATED: tuple[tuple[str, tuple[Terms, ...]], ...] = (
-    (r"(?:be )?(?:null|nulls|empty|missing|blank|missing values)", ({"kind": "not_null"},)),
-    (r"negative(?: numbers?| values?)?", _range(0)),
-    (r"positive(?: numbers?| values?)?", _range(None, 0)),
-    (r"zero|0", ({"kind": "none_of", "values": ("0",)},)),
-    (r"repeat(?:ed)?|duplicates?|duplicated|duplicate values", ({"kind": "unique"},)),
-)
 
 
-def _first(table: tuple[tuple[str, tuple[Terms, ...]], ...], words: str) -> tuple[Terms, ...] | None:
-    return next((terms for pattern, terms in table if re.fullmatch(pattern, words, re.IGNORECASE)), None)
-
-
-def _read_stated(words: str) -> tuple[Terms, ...] | None:
-    return _first(_SIMPLE, words) or next(
-        (terms for read in _CONDITION_READERS if (terms := read(words)) is not None), None
-    )
-
-
-def _read_negated(words: str) -> tuple[Terms, ...] | None:
-    simple = _first(_SIMPLE_NEGATED, words)
-    if simple is not None:
-        return simple
-    listed = re.fullmatch(r"(?:one of|in|any of|equal to|equal|either)\s*:?\s*(.+)", words, re.IGNORECASE)
-    items = read_list(listed[1]) if listed else None
-    if items:
-        return ({"kind": "none_of", "values": items},)
-    comparison = _match_comparison(words)
-    if comparison is None:
-        return None
-    sign, bound = comparison
-    return _bounded(_OPPOSITES[sign], bound)
-
-
-def _match_comparison(words: str) -> tuple[str, Any] | None:
-    for sign, pattern in _COMPARISONS[:4]:
-        match = re.match(rf"(?:{pattern})(?=\W|\Z)\s*(.+)\Z", words, re.IGNORECASE)
-        if match:
-            bound = read_bound(match[1])
-            return None if bound is None else (sign, bound)
+def _read_form(clause: str, vocabulary: Vocabulary) -> Stated | None:
+    clause = re.sub(r"^there (?:are|is|must be|should be|may be|can be) (?=no )", "", clause, flags=re.IGNORECASE)
+    for pattern, condition in _FORMS:
+        match = re.fullmatch(pattern, clause, re.IGNORECASE)
+        subjects = _only_columns(match["columns"], vocabulary) if match else None
+        if match is None or subjects is None:
+            continue
+        noun = match.groupdict().get("noun")
+        if noun and vocabulary.read(noun):
+            return None  # `every carrier has a name` speaks of carriers, not of rows
+        stated = _apply(subjects, condition.format(**match.groupdict()), vocabulary)
+        if stated is not None:
+            return stated
     return None
 
 
-def _bounded(sign: str, bound: Any) -> tuple[Terms, ...]:
-    if sign in {">", ">="}:
-        return _range(bound, excludes_minimum=sign == ">")
-    return _range(None, bound, excludes_maximum=sign == "<")
-
-
-def _read_one_sided(words: str) -> tuple[Terms, ...] | None:
-    comparison = _match_comparison(words)
-    if comparison is not None:
-        return _bounded(*comparison)
-    suffixed = re.fullmatch(
-        r"(.+?) (?:or|and) (more|greater|above|higher|later|less|fewer|below|lower|earlier)", words, re.IGNORECASE
-    )
-    bound = read_bound(suffixed[1]) if suffixed else None
-    if suffixed is None or bound is None:
-        return None
-    is_low = suffixed[2].casefold() in {"more", "greater", "above", "higher", "later"}
-    return _range(bound) if is_low else _range(None, bound)
-
-
-def _read_between(words: str) -> tuple[Terms, ...] | None:
-    match = _BETWEEN.match(words)
-    if match is None or bool(match["open"]) != bool(match["close"]):
-        return None
-    # `0, 1` is a list, `[0, 1]` an interval.
-    if not match["open"] and not re.match(r"between|from|within|in (?:the )?range|.+\.\.|.+ to ", words, re.IGNORECASE):
-        return None
-    low, high = read_bound(match["low"]), read_bound(match["high"])
-    if low is None or high is None:
-        return None
-    if isinstance(low, str) != isinstance(high, str) or low > high:  # type: ignore[operator]  # both have one type
-        raise NotApplicableError(f"nothing is between {low} and {high}")
-    is_open = "ex" in (match["ends"] or "").casefold()
-    return _range(
-        low, high, excludes_minimum=is_open or match["open"] == "(", excludes_maximum=is_open or match["close"] == ")"
-    )
-
-
-def _read_list(words: str) -> tuple[Terms, ...] | None:
-    match = _LISTED.fullmatch(words)
-    if match is None:
-        return None
-    text = re.sub(r"^the (?:set|list|values?|following)(?: of)?:?\s*", "", match[1], flags=re.IGNORECASE)
-    is_one = re.match(r"equal|=", words, re.IGNORECASE)
-    items = read_list(text)
-    if (
-        not items
-        or (is_one and len(items) > 1)
-        or (words[:3].casefold() == "in " and len(items) == 1 and text[0] not in "[({")
-    ):
-        return None
-    return ({"kind": "one_of", "values": items},)
-
-
-def _read_length(words: str) -> tuple[Terms, ...] | None:
-    match = re.fullmatch(r"(.+?) (?:characters?|letters?|digits?|chars)(?: long| in length)?", words, re.IGNORECASE)
-    if match is None or "digit" in words.casefold() or "letter" in words.casefold():
-        return None
-    exact = read_bound(re.sub(r"^exactly ", "", match[1], flags=re.IGNORECASE))
-    terms = _range(exact, exact) if exact is not None else _read_one_sided(match[1]) or _read_between(match[1])
-    if terms is None or not all(isinstance(terms[0].get(end) or 0, int) for end in ("minimum", "maximum")):
-        return None
-    return ({**terms[0], "kind": "length"},)
-
-
-_CONDITION_READERS: tuple[Callable[[str], tuple[Terms, ...] | None], ...] = (
-    _read_length,
-    _read_one_sided,
-    _read_between,
-    _read_list,
-)
+def _only_columns(text: str, vocabulary: Vocabulary) -> list[Subject] | None:
+    """The columns that the text lists, None if it holds anything else."""
+    parsed = _read_subjects(re.sub(r"\s+(?:nor|or)\s+", " and ", text.strip()), vocabulary)
+    return None if parsed is None or parsed[1] else parsed[0]

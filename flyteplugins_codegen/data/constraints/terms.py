@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from flyteplugins_codegen.data.constraints.facts import ColumnFacts
 from flyteplugins_codegen.models.data import Bound
 
 _MOST_WORDS = 12
@@ -32,25 +33,45 @@ class NotApplicableError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A column of a sample or of an output."""
+    """A column of a sample or of an output, with what is known of it."""
 
     table: str
     column: str
+    facts: ColumnFacts = field(default_factory=ColumnFacts)
 
 
 class Vocabulary:
-    """The columns that constraints can refer to.
+    """The columns that constraints can refer to, with or without facts about them.
 
     If the columns of a table are None, any column of it can be referred to, written as `table.column`.
     """
 
-    def __init__(self, tables: Mapping[str, Sequence[str] | None]) -> None:
+    def __init__(self, tables: Mapping[str, Sequence[str] | Mapping[str, ColumnFacts] | None]) -> None:
         self._open = {_key(table): table for table, columns in tables.items() if columns is None}
         self._known: dict[str, list[Subject]] = {}
         for table, columns in tables.items():
             for column in columns or ():
+                facts = columns[column] if isinstance(columns, Mapping) else ColumnFacts()
                 for spelling in {_key(column), _key(f"{table}.{column}")}:
-                    self._known.setdefault(spelling, []).append(Subject(table, column))
+                    self._known.setdefault(spelling, []).append(Subject(table, column, facts))
+        self._add_plurals()
+        self.tables = tuple(tables)
+
+    def _add_plurals(self) -> None:
+        """Add `order ids`, `quantities` and `zip codes`, unless these are names of columns themselves."""
+        for key, subjects in list(self._known.items()):
+            stem = key[:-1] + "ies" if re.search(r"[^aeiou]y\Z", key) else key + "s"
+            for spelling in (stem, f"{key}_codes", f"{key}_numbers"):
+                self._known.setdefault(spelling, subjects)
+
+    def within(self, table: str) -> Vocabulary:
+        """The columns of one table."""
+        narrow = Vocabulary({})
+        narrow._open = {key: name for key, name in self._open.items() if name == table}
+        narrow._known = {
+            key: own for key, subjects in self._known.items() if (own := [s for s in subjects if s.table == table])
+        }
+        return narrow
 
     def read(self, text: str) -> tuple[Subject, str] | None:
         """Return the column at the beginning of the text, and the rest of the text. The longest name is used.
@@ -63,7 +84,7 @@ class Vocabulary:
             return self._resolve(quoted[0]), text[quoted.end() :]
         ends = [word.end() for word in re.finditer(r"\S+", text)][:_MOST_WORDS]
         for end in reversed(ends):
-            name = text[:end].rstrip(",;")
+            name = text[:end].rstrip(",;:")
             if _key(name) in self._known:
                 return self._resolve(name), text[len(name) :]
         return self._read_open_column(text)

@@ -54,6 +54,10 @@ class SampleTable(ABC):
     def replace_cell(self, cell: Any, value: str | float) -> Any:
         """Return a cell that holds another value, spelled as this cell is: with the same type, or the same quotes."""
 
+    @abstractmethod
+    def null_cell(self, cell: Any, other: Any) -> Any:
+        """Return a null in place of a cell; `other` is a null of any column, None where the table has none."""
+
     def _positions(self, columns: Sequence[str] | None) -> list[int]:
         return [self.columns.index(name) for name in (self.columns if columns is None else columns)]
 
@@ -153,6 +157,9 @@ class _CsvTable(SampleTable):
     def cell_value(self, cell: str) -> str | None:
         text = self._layout.unquoted(cell)
         return None if text.strip() in NULLS else text
+
+    def null_cell(self, cell: str, other: str | None) -> str:  # noqa: ARG002 - of one type with the other tables
+        return other or ""
 
     def replace_cell(self, cell: str, value: str | float) -> str:
         quote = self._layout.dialect.quote if cell.startswith(self._layout.dialect.quote) else ""
@@ -267,6 +274,9 @@ class _JsonTable(SampleTable):
         value = None if cell is None else json.loads(cell)
         return None if value != value else value  # noqa: PLR0124 - NaN is a null
 
+    def null_cell(self, cell: str | None, other: str | None) -> str | None:  # noqa: ARG002 - the same
+        return other or "null"
+
     def replace_cell(self, cell: str | None, value: str | float) -> str:
         is_text = cell is not None and cell.startswith('"')
         return json.dumps(str(value), ensure_ascii=False) if is_text else str(value)
@@ -366,6 +376,11 @@ class _ParquetTable(SampleTable):
     def cell_value(self, cell: Any) -> Any:
         value = cell.as_py()
         return None if value != value else value  # noqa: PLR0124 - NaN is a null
+
+    def null_cell(self, cell: Any, other: Any) -> Any:  # noqa: ARG002 - the same
+        import pyarrow as pa
+
+        return pa.scalar(None, cell.type)
 
     def replace_cell(self, cell: Any, value: str | float) -> Any:
         import pyarrow as pa

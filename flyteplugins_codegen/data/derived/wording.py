@@ -22,6 +22,21 @@ _ROW_ORDER = re.compile(
     r"later rows?|up to (?:then|that))\b",
     re.IGNORECASE,
 )
+# Where an output is sorted, or the first day of a month is meant: no order of rows.
+_SORTED_FIRST = re.compile(
+    r"\b(?:alphabetical(?:ly)?|\w{2,}est|most|least|fewest|worst|best)\b[^.;:]{0,60}?\bfirst\b"
+    r"(?! (?:row|line|value|reading|order|entry|record|event|visit|in the)\b)|"
+    r"\bfirst (?:day|month|name|letters?|header)\b|\blast names?\b|\binterquartile range\b|"
+    r"\blast, by \w+|\bLast, First\b|\bthe next rank\b|\bindex of\b",
+    re.IGNORECASE,
+)
+_UNMATCHED = re.compile(
+    r"\b(?:unmatched|no match\w*|without (?:a )?(?:match\w*|counterpart|partner)|unknown \w+s?|"
+    r"not (?:found |listed |known |contained )?in (?:the )?(?:other )?\w+|(?:missing|absent) (?:from|in) (?:the )?\w+|"
+    r"(?:that|which|who) (?:is|are) (?:not|missing) (?:found |listed )?in|"
+    r"has no (?:row|entry|record)s?|have no (?:row|entry|record)s?|no (?:row|entry|record) in)\b",
+    re.IGNORECASE,
+)
 _COLUMN_POSITIONS = re.compile(
     r"\b(?:(?:first|second|third|fourth|fifth|last|leftmost|rightmost|\d+(?:st|nd|rd|th)) (?:\w+ )?columns?|"
     r"columns? (?:number |no\. ?)?\d+|order of (?:the )?columns|column order|other columns|"
@@ -37,6 +52,18 @@ _DUPLICATES = re.compile(
 _MISSING = re.compile(
     r"\b(?:missing|nulls?|nans?|empty|blanks?|absent|unknown|not (?:given|known|recorded|available|filled)|"
     r"without an? \w+|no value|incomplete|have one|has one|n/a)\b",
+    re.IGNORECASE,
+)
+# Beside the name of a column: nothing else in a sentence says that its values may be missing.
+_MISSING_AFTER = re.compile(
+    r"[`'\"]?[ (,]{1,3}(?:which |that )?(?:is |are )?(?:may be|can be|could be|might be|is|are|"
+    r"sometimes|often|possibly|or) (?:sometimes |often )?"
+    r"(?:missing|null|empty|blank|absent|unknown|not (?:known|given|recorded))\b",
+    re.IGNORECASE,
+)
+_MISSING_BEFORE = re.compile(
+    r"\b(?:rows?|lines?|records?|those|entries|readings?) "
+    r"(?:without|with no|with an? (?:missing|null|empty|blank|unknown)) (?:an? |the )?[`'\"]?$",
     re.IGNORECASE,
 )
 _TIES = re.compile(
@@ -76,14 +103,14 @@ _CLEAR_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _CLEAR_AFTER = re.compile(
-    r"^\s*(?:[a-z°%/]{1,12} )?(?:or|and) (?:more|above|over|higher|greater|older|later|less|below|"
+    r"^[^.;,\d]{0,40}\b(?:or|and) (?:more|above|over|higher|greater|older|later|less|below|"
     r"fewer|lower|under|earlier)\b|"
     r"^[^.;]{0,30}\b(?:inclusive|exclusive|included|excluded)\b",
     re.IGNORECASE,
 )
 # Numbers that are no values of a column.
 _OTHER_NUMBER_BEFORE = re.compile(
-    r"(?:\b(?:top|first|last|bottom|best|worst|rounded to|round to|to|with|every|next|previous|times|bins? of|"
+    r"(?:\b(?:top|first|last|bottom|best|worst|rounded to|round to|to|every|next|previous|times|bins? of|"
     r"multipl\w+ by|divid\w+ by|plus|minus|version|column|row|line|quarter|percentile|quantile)|[*/^+#_])\s*$",
     re.IGNORECASE,
 )
@@ -94,13 +121,16 @@ _OTHER_NUMBER_AFTER = re.compile(
     r"percent of|% of))|[*/^_]|-\w)",
     re.IGNORECASE,
 )
+_BREAK = re.compile(r"[,:(]|\b(?:and|or)\b", re.IGNORECASE)
 _TIME_UNIT = re.compile(
     r"^[-\s](?:full |whole )?(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|quarters?)\b", re.IGNORECASE
 )
 _OVER = re.compile(r"\bover (?:the )?$", re.IGNORECASE)
-_COMMA_CHARACTERS = 15
+_BREAK_CHARACTERS = 15
 _DATE = re.compile(r"(?<![\w-])(\d{4}-\d\d-\d\d)(?![\w-]|:)")
 _NUMBER = re.compile(r"(?<![\w.,-])-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w]*\d|[.,]\d)")
+_COUNT_BEFORE = re.compile(r"(?:at least|more than|fewer than|less than|at most|minimum of)\s*$", re.IGNORECASE)
+_LARGEST_COUNT = 50
 _CLAUSE_END = re.compile(r"[.;!?](?=\s|$)|\n")
 
 
@@ -115,7 +145,7 @@ class Border:
 
 def speaks_of_row_order(description: str) -> bool:
     """Whether the result may depend on the order of the rows."""
-    return _ROW_ORDER.search(description) is not None
+    return _ROW_ORDER.search(_SORTED_FIRST.sub(" ", description)) is not None
 
 
 def speaks_of_column_positions(description: str) -> bool:
@@ -128,9 +158,19 @@ def speaks_of_duplicates(description: str) -> bool:
     return _DUPLICATES.search(description) is not None
 
 
-def speaks_of_missing_values(description: str) -> bool:
-    """Whether it says what becomes of missing values."""
-    return _MISSING.search(description) is not None
+def speaks_of_unmatched(description: str) -> bool:
+    """Return whether a description says what becomes of a row without a counterpart in another table."""
+    return _UNMATCHED.search(description) is not None
+
+
+def speaks_of_missing_values(description: str, column: str = "") -> bool:
+    """Whether it says what becomes of missing values; of those of one column, beside its name."""
+    if not column:
+        return _MISSING.search(description) is not None
+    return any(
+        _MISSING_AFTER.match(description[end:]) or _MISSING_BEFORE.search(description[:start])
+        for start, end in _column_places(column, description)
+    )
 
 
 def speaks_of_ties(description: str) -> bool:
@@ -177,13 +217,13 @@ def _borders_of(sentence: str, columns: tuple[str, ...]) -> Iterator[Border]:
 
 
 def _distance(place: tuple[int, int], number: re.Match[str], sentence: str) -> int:
-    """Return how far a column's name is from a number. A comma between them counts as much as three words."""
+    """Return how far a column's name is from a number. A comma, a colon or an "and" between them counts a lot."""
     start, end = place
     between = sentence[end : number.start()] if end <= number.start() else sentence[number.end() : start]
-    return len(between) + _COMMA_CHARACTERS * between.count(",")
+    return len(between) + _BREAK_CHARACTERS * len(_BREAK.findall(between))
 
 
-def _border_value(text: str) -> float | dt.date | None:
+def _border_value(text: str) -> int | float | dt.date | None:
     if _DATE.fullmatch(text):
         try:
             return dt.date.fromisoformat(text)
@@ -204,3 +244,15 @@ def _column_places(name: str, text: str) -> Iterator[tuple[int, int]]:
         pattern = rf"(?<=[`'\"]){spelled}(?=[`'\"])|(?<=\bcolumn ){spelled}\b"
     for match in re.finditer(pattern, text, re.IGNORECASE):
         yield match.span()
+
+
+def find_counts(description: str) -> tuple[int, ...]:
+    """Return the whole numbers that a description sets as a border for how many there are of something."""
+    found = []
+    for match in _NUMBER.finditer(description):
+        before, after = description[: match.start()], description[match.end() :]
+        number = _border_value(match[0])
+        is_count = _COUNT_BEFORE.search(before) and re.match(r"\s+(?:\w+ ){0,2}\w{2,}s\b", after)
+        if is_count and isinstance(number, int) and 1 < number <= _LARGEST_COUNT:
+            found.append(number)
+    return tuple(dict.fromkeys(found))

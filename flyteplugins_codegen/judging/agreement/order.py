@@ -36,6 +36,8 @@ _ASKED = re.compile(
     r"\bin (?:the |their )?(?:same )?order (?:in which|of (?:the )?(?:file|input|rows|appearance|"
     r"first|their|date|time)|they|as)|"
     r"\bin the order of (?:the )?\w+|\b(?:starts?|begins?|starting|beginning) with the (?:\w+est|leader|best|most|top)|"
+    rf"\b(?:the {_SUPERLATIVE})\b[^.;:,]{{0,40}} (?:comes|come|goes|go|stands) (?:first|last)\b|"
+    r"[,(]\s*(?:in )?(?:ascending|descending)\b|\bin order of (?:the |their |its )?\w+|"
     r"\bmust be (?:sorted|ordered)",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -46,6 +48,7 @@ _FREE = re.compile(
 )
 # What is said of the data that comes in, not of what is written.
 _OF_INPUT = re.compile(
+    r"\b(?:rows|lines)\b (?:may |might |can |do not )?(?:come|arrive)\b|"
     r"\b(?:input|sample|source|data|events?|readings?|records|entries|measurements|files?|csv)\b[^.;,]{0,30}"
     r"\b(?:is|are|come|comes|arrives?|may be|might be|were|was)\b (?:already |not |always |usually |"
     r"un)*(?:sorted|ordered)\b|"
@@ -64,10 +67,11 @@ _ROUNDED = re.compile(
 
 def order_asked(description: str, outputs: Mapping[str, TypeName]) -> RowOrder:
     """Return the order of rows that a description asks for; "free" for outputs that hold no rows."""
-    if not _ORDERED_OUTPUTS.intersection(outputs.values()) or _FREE.search(description):
+    if not _ORDERED_OUTPUTS.intersection(outputs.values()):
         return "free"
     sentences = [sentence for sentence in _SENTENCE.split(description) if not _OF_INPUT.search(sentence)]
-    if not any(_ASKED.search(sentence) for sentence in sentences):
+    is_free = any(_FREE.search(sentence) for sentence in sentences)
+    if is_free or not any(_ASKED.search(sentence) for sentence in sentences):
         return "free"
     return "asked_with_ties" if speaks_of_ties(description) else "asked"
 

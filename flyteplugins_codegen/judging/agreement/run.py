@@ -34,6 +34,7 @@ _GRACE_S: Final = 10.0
 _STREAM_KIB: Final = 128 << 10
 _INPUTS: Final = "/var/inputs"
 _EXCEPTION_CHARS: Final = 300
+_NEGATIVE: Final = re.compile(r"-\d+(?:\.\d+)?\Z")
 _RAISE: Final = re.compile(r"(?:^|: )raise\b")
 
 
@@ -116,7 +117,8 @@ def _arguments(job: ComputationJob, case: Mapping[str, Any], files: dict[str, Pa
     for name, kind in job.inputs.items():
         value = case[name]
         text = launcher.canonical(value, kind) if launcher.is_simple(kind) else _placed(name, Path(value), files)
-        arguments += launcher.option(name, text)
+        # A negative number in words of its own, as `argparse` takes it and a plainer reader of arguments expects it.
+        arguments += (f"--{name}", text) if _NEGATIVE.match(text) else launcher.option(name, text)
     return arguments
 
 
@@ -164,10 +166,11 @@ def _failed(status: int, stderr: str) -> Computed:
 
 
 def _is_raised_by_script(lines: Sequence[str]) -> bool:
-    """Whether the line of the script that the traceback ends in is a `raise`."""
+    """Whether the traceback ends in a `raise` of the script, not of a library that it called."""
     frames = [index for index, line in enumerate(lines) if line.startswith('  File "')]
-    source = lines[frames[-1] + 1].strip() if frames and frames[-1] + 1 < len(lines) else ""
-    return bool(_RAISE.search(source))
+    if not frames or '/solution.py"' not in lines[frames[-1]] or frames[-1] + 1 >= len(lines):
+        return False
+    return bool(_RAISE.search(lines[frames[-1] + 1].strip()))
 
 
 def _value(name: str, kind: TypeName, outputs: Mapping[str, Any]) -> OutputValue | None:

@@ -98,6 +98,11 @@ def span_between(first: ast.expr, last: ast.expr) -> SourceSpan:
     return first.end_lineno or 0, first.end_col_offset or 0, last.end_lineno or 0, last.end_col_offset or 0
 
 
+def in_message(place: Place, node: ast.AST) -> bool:
+    """Whether a node stands in an f-string or in a `raise`."""
+    return any(isinstance(above, ast.JoinedStr | ast.Raise) for above in place.above(node))
+
+
 def excerpt(node: ast.AST) -> str:
     """The code of a node in one short line."""
     text = " ".join(ast.unparse(node).split())

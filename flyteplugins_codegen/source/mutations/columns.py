@@ -10,7 +10,9 @@ from typing import Final, NamedTuple
 from flyteplugins_codegen.source.mutations.change import Change, Place, replaced
 from flyteplugins_codegen.source.python import last_name
 
-_KEYED_CALLS: Final = frozenset({"groupby", "sort_values", "drop_duplicates", "set_index", "nlargest", "nsmallest"})
+_KEYED_CALLS: Final = frozenset(
+    {"groupby", "group_by", "sort_values", "drop_duplicates", "set_index", "nlargest", "nsmallest"}
+)
 _NUMERIC: Final = frozenset(
     {"sum", "mean", "median", "max", "min", "std", "round", "cumsum", "diff", "quantile", "abs", "rolling", "nlargest"}
     | {"int", "float", "Decimal", "Fraction", "to_numeric", "pct_change", "idxmax", "idxmin", "between", "clip"}
@@ -51,20 +53,42 @@ def with_columns(place: Place) -> Place:
 
 
 def _use_of(place: Place, node: ast.Constant) -> _Use | None:
+    parent = place.parent(node)
     if not isinstance(node.value, str):
         return None
-    parent = place.parent(node)
-    if isinstance(parent, ast.Subscript) and parent.slice is node and isinstance(parent.ctx, ast.Load):
-        return _Use(node.value, _table(parent.value), _role(place, parent))
+    if isinstance(parent, ast.Subscript):
+        is_read = parent.slice is node and isinstance(parent.ctx, ast.Load)
+        return _Use(node.value, _table(parent.value), _role(place, parent)) if is_read else None
+    if isinstance(parent, ast.Tuple):
+        return _use_in_aggregate(place, node, parent)
     if isinstance(parent, ast.List):
         parent = place.parent(parent)
     if isinstance(parent, ast.keyword) and parent.arg in {"by", "subset"}:
         parent = place.parent(parent)
-    if not isinstance(parent, ast.Call) or not isinstance(parent.func, ast.Attribute):
+    return _use_in_call(place, node, parent) if isinstance(parent, ast.Call) else None
+
+
+def _use_in_call(place: Place, node: ast.Constant, call: ast.Call) -> _Use | None:
+    """The column of `row.get("a")`, of `pl.col("a")`, or one of the keys of `frame.groupby(["a", "b"])`."""
+    function, name = call.func, str(node.value)
+    if not isinstance(function, ast.Attribute):
         return None
-    if parent.func.attr == "get" and parent.args[:1] == [node]:
-        return _Use(node.value, _table(parent.func.value), _role(place, parent))
-    return _Use(node.value, _table(parent.func.value), "key") if parent.func.attr in _KEYED_CALLS else None
+    if function.attr == "col" and call.args == [node]:
+        return _Use(name, "col", _role(place, call))
+    if function.attr == "get" and call.args[:1] == [node]:
+        return _Use(name, _table(function.value), _role(place, call))
+    return _Use(name, _table(function.value), "key") if function.attr in _KEYED_CALLS else None
+
+
+def _use_in_aggregate(place: Place, node: ast.Constant, pair: ast.Tuple) -> _Use | None:
+    """The column of `agg(total=("price", "sum"))`."""
+    keyword = place.parent(pair)
+    call = place.parent(keyword) if isinstance(keyword, ast.keyword) else None
+    match pair.elts:
+        case [first, ast.Constant(value=str(aggregate))] if first is node and isinstance(call, ast.Call):
+            role = "number" if aggregate in _NUMERIC else aggregate
+            return _Use(str(node.value), "agg", role) if last_name(call) == "agg" else None
+    return None
 
 
 def _table(node: ast.expr) -> str:

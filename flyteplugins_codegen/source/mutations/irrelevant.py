@@ -20,6 +20,7 @@ _COSMETIC_CALLS: Final = frozenset(
     | {"ArgumentParser", "add_argument", "add_argument_group", "add_subparsers", "parse_args", "parse_known_args"}
     | {"set_defaults", "TypeVar", "mkdir", "makedirs", "unlink", "rmtree"}
 )
+_ENDING_CALLS: Final = frozenset({"exit", "error"})
 _WRITING_CALLS: Final = frozenset(
     {"write", "write_text", "write_bytes", "writelines", "writerow", "writerows", "writeheader", "dump", "dumps"}
     | {"to_csv", "to_json", "to_parquet", "to_excel", "to_markdown", "to_html", "to_string", "savefig", "writer"}
@@ -97,7 +98,16 @@ def is_path(node: ast.BinOp) -> bool:
 
 def _only_guards(node: ast.AST) -> bool:
     """Whether a condition decides about an error only; negated, it would break every run."""
-    return isinstance(node, ast.If) and all(isinstance(statement, ast.Raise) for statement in node.body)
+    if not isinstance(node, ast.If) or not all(map(_is_message, node.body)):
+        return False
+    last = node.body[-1]
+    return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and last_name(last.value) in _ENDING_CALLS)
+
+
+def _is_message(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        return last_name(node.value) in _COSMETIC_CALLS
+    return isinstance(node, ast.Raise)
 
 
 def _mentions_arguments(node: ast.AST) -> bool:

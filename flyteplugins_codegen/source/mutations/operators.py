@@ -19,6 +19,8 @@ from flyteplugins_codegen.source.mutations.change import (
 )
 from flyteplugins_codegen.source.mutations.columns import column_changes, with_columns
 from flyteplugins_codegen.source.mutations.irrelevant import children, is_irrelevant, is_path, is_written
+from flyteplugins_codegen.source.mutations.rows import row_changes
+from flyteplugins_codegen.source.mutations.sql import sql_changes
 from flyteplugins_codegen.source.mutations.tables import table_changes
 from flyteplugins_codegen.source.python import last_name
 
@@ -78,6 +80,8 @@ def find_changes(source: bytes, node: ast.AST) -> Iterator[Change]:
 
 
 def _changes_below(place: Place, node: ast.AST, *, loops: bool) -> Iterator[Change]:
+    for change in sql_changes(place, node):
+        yield change._replace(loops=loops)
     if is_irrelevant(place, node):
         return
     for change in _changes_of(place, node):
@@ -104,6 +108,7 @@ def _changes_of(place: Place, node: ast.AST) -> Iterator[Change]:
     if isinstance(node, ast.stmt):
         yield from _without_statement(place, node)
     yield from table_changes(place, node)
+    yield from row_changes(place, node)
     yield from column_changes(place, node)
 
 

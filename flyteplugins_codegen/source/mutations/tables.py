@@ -15,6 +15,7 @@ from flyteplugins_codegen.source.mutations.change import (
     Place,
     end_of,
     excerpt,
+    in_message,
     padded,
     removed,
     replaced,
@@ -65,7 +66,11 @@ _MASK_CALLS: Final = frozenset(
     {"isin", "between", "notna", "isna", "notnull", "isnull", "duplicated", "startswith", "endswith", "contains"}
     | {"eq", "ne", "lt", "le", "gt", "ge"}
 )
-_NULLNESS: Final = {"isna": "notna", "notna": "isna", "isnull": "notnull", "notnull": "isnull"}
+_NULLNESS: Final = {"isna": "notna", "notna": "isna", "isnull": "notnull", "notnull": "isnull"} | {
+    "is_null": "is_not_null",
+    "is_not_null": "is_null",
+}
+_RANKS: Final = {"min": "dense", "dense": "min", "first": "min", "average": "min", "max": "min", "ordinal": "min"}
 _ORDER_FLAGS: Final = frozenset({"ascending", "reverse", "descending"})
 _NULL_FLAGS: Final = frozenset({"skipna", "dropna"})
 
@@ -80,10 +85,9 @@ def table_changes(place: Place, node: ast.AST) -> Iterator[Change]:
             yield from _query(node)
             yield from _order(place, node)
             yield from _group_keys(node)
-            yield from _length(place, node)
             yield from _join(node)
         case ast.keyword():
-            yield from _keyword(node)
+            yield from _keyword(place, node)
         case ast.Constant():
             yield from _aggregate_name(place, node)
         case ast.Subscript():
@@ -132,7 +136,8 @@ def _renamed(kind: MutationKind, call: ast.Call, other: str) -> Change:
 def _duplicates(place: Place, node: ast.Call) -> Iterator[Change]:
     """`drop_duplicates` dropped; a list for a set whose members are counted, summed up or sorted."""
     if last_name(node) in {"drop_duplicates", "unique"} and isinstance(node.func, ast.Attribute):
-        if last_name(node) == "drop_duplicates" and not isinstance(place.parent(node), ast.Expr):
+        is_of_rows = last_name(node) == "drop_duplicates" or bool(node.keywords)  # polars has `unique` for it
+        if is_of_rows and not isinstance(place.parent(node), ast.Expr):
             yield removed("duplicates", node, node.func.value)
         return
     is_counted = isinstance(node.func, ast.Name) and node.func.id in {"len", "sum", "sorted"} and node.args
@@ -166,7 +171,7 @@ def _query(node: ast.Call) -> Iterator[Change]:
 
 def _order(place: Place, node: ast.Call) -> Iterator[Change]:
     """The other direction where none is given; the order of several sort keys, or the last of them dropped."""
-    if last_name(node) not in _SORTS or _in_message(place, node):
+    if last_name(node) not in _SORTS or in_message(place, node):
         return
     given = {keyword.arg for keyword in node.keywords}
     if not given & _ORDER_FLAGS and None not in given:
@@ -180,13 +185,10 @@ def _order(place: Place, node: ast.Call) -> Iterator[Change]:
         yield from _other_keys(place, node, keys)
 
 
-def _in_message(place: Place, node: ast.AST) -> bool:
-    return any(isinstance(above, ast.JoinedStr | ast.Raise) for above in place.above(node))
-
-
 def _other_direction(call: ast.Call) -> Iterator[Change]:
     is_frame = last_name(call) in {"sort_values", "sort_index"}
-    flag = "ascending=False" if is_frame else "reverse=True"
+    is_polars = last_name(call) == "sort" and bool(call.args)
+    flag = "ascending=False" if is_frame else "descending=True" if is_polars else "reverse=True"
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     if given and not any(isinstance(argument, ast.GeneratorExp) for argument in given):
         last = max(given, key=lambda argument: (argument.end_lineno or 0, argument.end_col_offset or 0))
@@ -214,29 +216,21 @@ def _group_keys(node: ast.Call) -> Iterator[Change]:
     if last_name(node) not in {"groupby", "group_by", "drop_duplicates", "duplicated"}:
         return
     keys = next((k.value for k in node.keywords if k.arg in {"by", "subset"}), node.args[0] if node.args else None)
+    if node.args[1:] and all(isinstance(key, ast.Constant) and isinstance(key.value, str) for key in node.args):
+        span = span_between(node.args[-2], node.args[-1])
+        dropped = excerpt(node.args[-1])
+        yield Change("group key", span, padded("", span), f"`{excerpt(node)}` without the key `{dropped}`")
     if isinstance(keys, ast.List) and len(keys.elts) > 1:
         span = span_between(keys.elts[-2], keys.elts[-1])
         dropped = excerpt(keys.elts[-1])
         yield Change("group key", span, padded("", span), f"`{excerpt(node)}` without the key `{dropped}`")
 
 
-def _length(place: Place, node: ast.Call) -> Iterator[Change]:
-    """One row fewer; comparisons of a length have changes of their own."""
-    is_length = isinstance(node.func, ast.Name) and node.func.id == "len"
-    above = place.parent(node)
-    is_shifted = isinstance(above, ast.BinOp) and isinstance(above.right, ast.Constant)  # `len(a) - 1` has a constant
-    is_condition = isinstance(above, ast.Compare | ast.BoolOp | ast.If | ast.IfExp | ast.While | ast.UnaryOp)
-    if is_length and not is_condition and not is_shifted:
-        by = f"({place.text.at(span_of(node))} - 1)"
-        if not _in_message(place, node):
-            yield Change("row", span_of(node), by, f"`{excerpt(node)} - 1` for `{excerpt(node)}`")
-
-
 # --- keywords and names -----------------------------------------------------------------------------------------------
 
 
-def _keyword(node: ast.keyword) -> Iterator[Change]:
-    """Flags turned round, another join, another of two duplicates kept."""
+def _keyword(place: Place, node: ast.keyword) -> Iterator[Change]:
+    """Flags turned round, another join, another of two duplicates kept, another rank of ties."""
     value = node.value
     if node.arg in _FLAGS:
         flags = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
@@ -248,8 +242,15 @@ def _keyword(node: ast.keyword) -> Iterator[Change]:
                 yield _in_keyword(kind, flag, str(not flag.value), node)
     elif node.arg in {"how", "join"} and isinstance(value, ast.Constant) and value.value in _JOINS:
         yield _in_keyword("join", value, repr(_JOINS[value.value]), node)
+    elif node.arg == "method" and isinstance(value, ast.Constant) and value.value in _RANKS and _is_rank(place, node):
+        yield _in_keyword("order", value, repr(_RANKS[value.value]), node)
     elif node.arg == "keep" and isinstance(value, ast.Constant) and value.value in {"first", "last"}:
         yield _in_keyword("duplicates", value, repr(_AGGREGATES[value.value]), node)
+
+
+def _is_rank(place: Place, keyword: ast.keyword) -> bool:
+    call = place.parent(keyword)
+    return isinstance(call, ast.Call) and last_name(call) == "rank"
 
 
 def _in_keyword(kind: MutationKind, value: ast.Constant, by: str, keyword: ast.keyword) -> Change:
@@ -259,7 +260,8 @@ def _in_keyword(kind: MutationKind, value: ast.Constant, by: str, keyword: ast.k
 def _join(node: ast.Call) -> Iterator[Change]:
     """Rows without a partner kept where pandas leaves them out."""
     keywords = {keyword.arg for keyword in node.keywords}
-    if last_name(node) == "merge" and keywords & {"on", "left_on", "left_index"} and not keywords & {"how", None}:
+    is_join = last_name(node) == "merge" or (last_name(node) == "join" and "left_on" in keywords)
+    if is_join and keywords & {"on", "left_on", "left_index"} and not keywords & {"how", None}:
         last = max(node.keywords, key=lambda keyword: (keyword.end_lineno or 0, keyword.end_col_offset or 0))
         span = end_of(last)
         yield Change("join", span, ', how="left"', f'`{excerpt(node)}` with `how="left"`')

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from flyteplugins_codegen.data.privacy.masking import mask_profile
 from flyteplugins_codegen.errors import InterfaceError
-from flyteplugins_codegen.llm.prompts import describe_failure
+from flyteplugins_codegen.llm.failures import describe_failure
 from flyteplugins_codegen.models.job import Candidate, CodePlan, CodeSolution, Example, Request
 from flyteplugins_codegen.models.run import SOLUTION_FILE, TESTS_FILE, AgentSession, Attempt, Run, ScriptRun, TestReport
 from flyteplugins_codegen.portable.launcher import parse_output

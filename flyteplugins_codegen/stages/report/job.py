@@ -95,7 +95,10 @@ def _constraint(sentence: str, applied: AppliedConstraint | None) -> str:
     if not applied.rules:
         return f'{shown} <span class="muted">told to the model, not checked: {fitting(applied.reason, 300)}</span>'
     rules = "; ".join(f"{rule.column} {rule.text}" for rule in applied.rules[:10])
-    return f'{shown} <span class="muted">checked on {text(applied.table)}: {fitting(rules, 400)}</span>'
+    reading = " (as the model reads it)" if applied.read_by == "model" else ""
+    notes = "".join(f"; {note}" for note in (applied.on_sample, applied.reason) if note)
+    checked = f"checked on {text(applied.table)}: {fitting(rules, 400)}{reading}{fitting(notes, 300)}"
+    return f'{shown} <span class="muted">{checked}</span>'
 
 
 def _example(case: Example) -> str:
