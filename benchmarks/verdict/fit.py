@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 from benchmarks.verdict.verdicts import Verdict
 
-FITTED = {"agrees": 1, "files": 1, "unsettled": -1, "strength": 1, "tests": 1}
-"""The features that the corpus varies, and whether they speak for a solution or against it."""
+EXPECTED = {"agrees": 1.0, "files": 0.2, "unsettled": -0.5, "strength": 1.0, "tests": 0.2}
+"""The features that the corpus varies, with the weights that they have before any pair is seen, and keep the sign of."""
 PENALTY = 1.0
-"""Half the weights' squared sum counts like this many pairs' errors: few pairs do not make certainty."""
+"""How strongly weights are held to the expected ones: the inverse of the variance of a Gaussian prior."""
 _STEPS = 3_000
 
 
@@ -38,16 +38,19 @@ def judged(verdicts: Iterable[Verdict]) -> list[Verdict]:
 
 def fit(verdicts: Sequence[Verdict]) -> Model:
     """The model that makes these verdicts likeliest, by projected gradient descent."""
-    model = Model(0.0, dict.fromkeys(FITTED, 0.0))
+    model = Model(0.0, EXPECTED)
     rate = 2.0 / max(1, len(verdicts))
     for _ in range(_STEPS):
         errors = [model.probability(verdict.features) - verdict.is_right for verdict in verdicts]
         gradients = {
             name: sum(error * verdict.features[name] for error, verdict in zip(errors, verdicts, strict=True))
-            for name in FITTED
+            for name in EXPECTED
         }
-        moved = {name: weight - rate * (gradients[name] + PENALTY * weight) for name, weight in model.weights.items()}
-        signed = {name: FITTED[name] * max(0.0, FITTED[name] * weight) for name, weight in moved.items()}
+        moved = {
+            name: weight - rate * (gradients[name] + PENALTY * (weight - EXPECTED[name]))
+            for name, weight in model.weights.items()
+        }
+        signed = {name: weight if weight * EXPECTED[name] > 0 else 0.0 for name, weight in moved.items()}
         model = Model(model.bias - rate * sum(errors), signed)
     return model
 

@@ -42,18 +42,20 @@ def is_pair(verdict: Verdict) -> bool:
 
 
 def doubtful_trials(job: Job) -> Iterator[Trial]:
-    """Solutions without a second computation, with a wrong one, and with one that has the same mistake."""
+    """Solutions without a second computation, with a wrong one, and with one that has the same mistake.
+
+    As many of them are right as of the other pairs, so that a missing reference says nothing by itself.
+    """
     rights, wrongs = job.solutions, job.wrong
     shift = sum(map(ord, job.name))  # another kind of mistake in each job
-    references: list[tuple[ReferenceKind, int]] = [("none", 2), ("same mistake", 1)]
+    references: list[tuple[ReferenceKind, int]] = [("none", 4), ("same mistake", 1)]
     for kind, count in references:
         for number in range(count):
-            variant = wrongs[(shift + 4 * number) % len(wrongs)]
+            variant = wrongs[(shift + 3 * number) % len(wrongs)]
             yield Trial(job=job, solution=variant, suite=_rotated(job, shift + number), reference=kind)
     yield Trial(job=job, solution=rights[shift % len(rights)], suite=_rotated(job, shift), reference="none")
     if job.wrong_reference is not None:
-        for number, variant in enumerate(rights):
-            yield Trial(job=job, solution=variant, suite=_rotated(job, number), reference="wrong")
+        yield Trial(job=job, solution=rights[0], suite=_rotated(job, shift), reference="wrong")
 
 
 def _chosen(wrong: Sequence[Variant]) -> list[Variant]:
