@@ -52,8 +52,8 @@ WEIGHTS: Final = Features(
     checks=1.00,
     strength=1.49,
     tests=0.27,
-    # Assumed, for the corpus has one draft a job: a draft weighs as much as the reference on the samples and some files,
-    # a repair and a script that never ran on the samples halve the odds.
+    # Assumed, for the corpus has one draft a job: a draft weighs as much as the reference on the samples and a few
+    # files; a repair halves the odds, and so does a script that never ran on the samples.
     agreeing=0.90,
     dissenting=-0.90,
     repairs=-0.69,
