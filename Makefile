@@ -16,7 +16,7 @@ PYTEST := PYTHONPATH=tests/support $(BIN)/python -m pytest -n $(WORKERS) --dist 
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test lint typecheck bench eval-implement eval-repair docs recordings clean
+.PHONY: help setup demo test lint typecheck bench eval-implement eval-repair eval-verdict docs recordings clean
 
 help: ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,9 @@ docs: $(VENV)/.installed-dev ## Build the documents into build/site, every link 
 
 eval-repair: $(VENV)/.installed-dev ## Repair forty seeded bugs: which causes in how many calls; recorded replies without ARGS
 	@$(BIN)/python -m benchmarks.repair.run $(ARGS)
+
+eval-verdict: $(VENV)/.installed-dev ## Hold strength, verdicts and confidence against jobs whose right and wrong solutions are known
+	@PYTHONPATH=tests/support $(BIN)/python -m benchmarks.verdict $(ARGS)
 
 recordings: $(VENV)/.installed-dev ## Rewrite the recorded model replies of the demo and the tests
 	@PYTHONPATH=. $(BIN)/python tests/support/record_weather.py

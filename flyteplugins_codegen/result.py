@@ -62,8 +62,8 @@ class CodeGenEvalResult(RunHistory, JobRecord, SolutionData, CallTotals, Solutio
     output with its type, all generated tests passed; and where several candidates did all this with different outputs,
     most of them agree with this one. After a failed run, `solution` is the candidate that came farthest.
 
-    `confidence` is how likely one more independent check would agree with the solution, from 0 to 1 and never 1, None
-    where it cannot be estimated (`stages.candidates.confidence`). `disagreement` is an input on which candidates
+    `confidence` is how likely the solution is right by the evidence for it, from 0 to 1 and never 1, None where it
+    cannot be estimated (`stages.candidates.confidence`). `disagreement` is an input on which candidates
     differed. `test_strength` is the share of wrong versions of the solution, each with one small mistake, for which a
     test fails, None where it was not measured; `surviving_mutants` are the mistakes that pass all tests.
 

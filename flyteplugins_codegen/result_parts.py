@@ -244,7 +244,8 @@ def _data(run: Run, samples: Mapping[str, str | FlyteFile]) -> SolutionData:
 
 
 def _history(run: Run, best: Attempt | None) -> RunHistory:
-    from flyteplugins_codegen.stages.candidates.explain import confidence_in, last_disagreement
+    from flyteplugins_codegen.stages.candidates.confidence import confidence_in
+    from flyteplugins_codegen.stages.candidates.explain import last_disagreement
 
     strength = best.strength if best else None
     return RunHistory(

@@ -8,7 +8,6 @@ from itertools import zip_longest
 
 from pydantic import JsonValue
 
-from flyteplugins_codegen.models.base import Value
 from flyteplugins_codegen.models.job import Request
 from flyteplugins_codegen.models.reference import OutputsDiffer
 from flyteplugins_codegen.models.run import (
@@ -23,16 +22,12 @@ from flyteplugins_codegen.models.run import (
     TestReport,
 )
 from flyteplugins_codegen.source.tests import find_test_functions, function_of, source_of
-from flyteplugins_codegen.stages.arguments import why_not_run
 from flyteplugins_codegen.stages.candidates.choose import (
-    can_be_compared,
     choose,
     differing_output,
     differing_run,
-    does_same,
-    is_trusted,
 )
-from flyteplugins_codegen.stages.lineage import base_attempt, best_attempt, lineage_of
+from flyteplugins_codegen.stages.lineage import base_attempt, best_attempt
 from flyteplugins_codegen.text import shorten_middle
 
 _ANSWER_CHARS = 300
@@ -46,77 +41,6 @@ def final_attempt(run: Run) -> Attempt | None:
         return None
     base = base_attempt(run)
     return base if base.report is not None and base.report.passed else best_attempt(run.attempts)
-
-
-# --- confidence ---
-
-
-class Votes(Value):
-    """How many independent votes are for a candidate, and how many against. A weak vote counts less than 1."""
-
-    agreeing: float = 0.0
-    dissenting: float = 0.0
-
-    @property
-    def confidence(self) -> float | None:
-        """The probability that the next vote agrees, by Laplace's rule of succession; None without any vote."""
-        count = self.agreeing + self.dissenting
-        return (self.agreeing + 1) / (count + 2) if count else None
-
-
-def confidence_in(run: Run, chosen: Attempt) -> float | None:
-    """The probability that one more independent check of the chosen candidate's results would agree, from 0 to 1.
-
-    These votes count: each example and each of the user's tests that it passed, 1; the generated tests together, if
-    their author had not seen the candidate, their measured strength; every other draft that passes the user's checks,
-    1 for or against, by what it does. Each repair behind the candidate is a vote against: a candidate that was changed
-    until a check passed has not passed it blind. So is a script that never ran on the samples, because an input has no
-    known value: only its tests have run it. Laplace's rule of succession makes of them
-    (for + 1) / (for + against + 2): 0.67 for a first draft that only passes generated tests of full strength, 0.8 if
-    two more drafts do the same, more with every example. 1.0 would be certainty, which no number of checks reaches.
-    None if the candidate failed or has no vote, such as a single draft that only ran on the samples.
-    """
-    report = chosen.report
-    return _votes(run, chosen, report).confidence if report is not None and report.passed else None
-
-
-def _votes(run: Run, chosen: Attempt, report: TestReport) -> Votes:
-    lineage = lineage_of(run, chosen)
-    # The same code may have been tried again with other packages, or with fewer tests than its rivals had.
-    code = chosen.candidate.solution.code
-    witness = next(
-        attempt for attempt in lineage if attempt.candidate.solution.code == code and is_trusted(attempt.report)
-    )
-    rivals = [other for other in run.attempts if other.parent is None and other.number != lineage[0].number]
-    agree = [does_same(witness, rival) for rival in rivals if _has_vote(rival, report)]
-    repairs = sum(attempt.action == "repair" and not attempt.unusable for attempt in lineage)
-    return Votes(
-        agreeing=_user_checks(report) + _vote_of_generated_tests(run, chosen, report) + sum(agree),
-        dissenting=repairs + bool(why_not_run(run.request, report)) + len(agree) - sum(agree),
-    )
-
-
-def _has_vote(rival: Attempt, report: TestReport) -> bool:
-    return rival.report is not None and is_trusted(rival.report) and can_be_compared(rival.report, report)
-
-
-def _user_checks(report: TestReport) -> int:
-    examples = sum(run.case != SAMPLES_CASE for run in report.runs)
-    return examples + sum(len(suite.expected) for suite in report.suites if suite.origin == "user")
-
-
-def _vote_of_generated_tests(run: Run, chosen: Attempt, report: TestReport) -> float:
-    """The strength of the generated tests; 0 once some of them were wrong, or if their author had seen the solution.
-
-    An agent has seen its solution. So has the author of tests that were added to weak ones: the strength from before
-    they were added counts.
-    """
-    judged = any(suite.origin == "generated" and suite.expected for suite in report.suites)
-    if not judged or run.dropped_tests or run.settings.backend == "agent":
-        return 0.0
-    strengths = (attempt.strength for attempt in lineage_of(run, chosen))
-    shares = (strength.share for strength in strengths if strength is not None and strength.share is not None)
-    return min(shares, default=1.0)
 
 
 # --- disagreement ---

@@ -180,7 +180,7 @@ def _strength(strength: TestStrength | None) -> str:
 def _confidence(confidence: float | None) -> str:
     if confidence is None:
         return ""
-    return f"{confidence:.2f}: how likely one more independent check would agree with it"
+    return f"{confidence:.2f}: how likely it is right, by this evidence"
 
 
 def _survivors(strength: TestStrength | None) -> str:
