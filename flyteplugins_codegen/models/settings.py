@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, ValidationInfo, field_validator
 
-from flyteplugins_codegen.models.base import Value
+from flyteplugins_codegen.models.base import Extended, Value
 from flyteplugins_codegen.models.data import PrivacyMode, ValidateMode
 from flyteplugins_codegen.models.spending import DEFAULT_BUDGET, Budget, Price
 
@@ -249,7 +249,7 @@ class BuiltImage(Value):
     seconds: float = 0.0
 
 
-class Settings(Value):
+class Settings(Extended):
     """All settings of a run, but not its job. `AutoCoderAgent` has these fields and `generate()`."""
 
     model_config = ConfigDict(protected_namespaces=())
@@ -308,6 +308,8 @@ class Settings(Value):
     )
     sandbox: SandboxKind = Field(default="auto", description="auto, bubblewrap, container, or none for trusted code")
     record: str | None = Field(default=None, description="File that every reply is recorded to, for `replay:FILE`")
+
+    later_fields: ClassVar[frozenset[str]] = frozenset({"reference"})
 
     @property
     def privacy_rules(self) -> Privacy:

@@ -216,7 +216,7 @@ def test_a_repair_sees_the_smallest_case_its_variables_and_what_was_tried(sales,
     assert result.success, result.output
     first, second = (call.body["messages"][-1]["content"] for call in server.calls[2:])
     assert "divisor = 0" in first
-    assert "Also failed: test_total" in first
+    assert "Failed by the same exception: test_total, test_count" in first
     assert "## Where to look\nsolution.py: the script on the samples failed" in second
     assert "- The solution was changed: A guess. It then failed with exception" in second
     assert [attempt.blame for attempt in result.attempt_history] == [None, "solution", "solution"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from model_server import ModelServer, Reply
 
 from flyteplugins_codegen import AutoCoderAgent, CodeGenEvalResult
 from flyteplugins_codegen.models.spending import Budget
+from flyteplugins_codegen.stages.candidates.confidence import Features, probability
 
 PROMPT = "Count the rows of the table."
 THREE_ROWS = [{"inputs": {}, "outputs": {"row_count": 3}}]
@@ -45,10 +47,14 @@ def solutions(*header_lines: int) -> list[dict[str, Any]]:
     return [job.solution(lines) for lines in header_lines]
 
 
-def confidence(result: CodeGenEvalResult, agreeing: int, dissenting: int) -> float:
-    """The confidence of so many votes and the vote of the generated tests, which counts their strength."""
+def confidence(result: CodeGenEvalResult, agreeing: int, dissenting: int, checks: int = 0) -> float:
+    """The confidence of so many other drafts for and against, and of the user's and the generated tests."""
     strength = 1.0 if result.test_strength is None else result.test_strength
-    return pytest.approx((agreeing + strength + 1) / (agreeing + strength + dissenting + 2))
+    tests = math.log1p(1) if strength else 0.0
+    evidence = Features(
+        agreeing=agreeing, dissenting=dissenting, strength=strength, tests=tests, checks=math.log1p(checks)
+    )
+    return pytest.approx(probability(evidence))
 
 
 def answers(result: CodeGenEvalResult) -> list[str]:
