@@ -214,3 +214,29 @@ def test_a_crash_on_files_like_the_samples_is_a_difference(sales):
         result = generate(server, sales)
         assert "AssertionError" in last_prompt(server)
     assert result.success, result.error
+
+
+COUNTED_ONLY = job.tests(job.reference())["test_code"].replace(
+    """    assert float(Path("/var/outputs/total").read_text()) == 70\n""", ""
+)
+NOTHING_ASSERTED = COUNTED_ONLY.replace("""read_text() == "2\"""", "exists()")
+
+
+@pytest.mark.parametrize(
+    ("tests", "second", "success"),
+    [
+        (COUNTED_ONLY, job.reference(), True),
+        (COUNTED_ONLY, None, False),
+        (NOTHING_ASSERTED, job.reference(), False),
+    ],
+)
+def test_a_reference_stands_for_outputs_that_tests_leave_out_but_not_for_tests(sales, tests, second, success):
+    stronger = {"test_code": tests}
+    script = {
+        "SolutionReply": [RIGHT],
+        "TestsReply": [{"test_code": tests, "reference": second}],
+        "StrongerTestsReply": [stronger, stronger],
+    }
+    with ModelServer(script) as server:
+        result = generate(server, sales, min_test_strength=0.6)
+    assert result.success is success, result.error
