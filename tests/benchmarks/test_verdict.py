@@ -76,10 +76,10 @@ def test_bins_count_pairs_without_a_confidence_as_0():
 
 
 def test_weights_have_the_signs_that_are_given_and_follow_the_pairs():
-    zero = {"agrees": 0.0, "files": 0.0, "unsettled": 0.0, "strength": 0.0, "tests": 0.0}
-    pairs = [verdict(is_right=True, confidence=0.5, **{**zero, "agrees": 1.0})] * 30
-    pairs += [verdict(is_right=False, confidence=0.5, **{**zero, "tests": 1.0})] * 30
+    zero = {"agreed": 0.0, "unsettled": 0.0, "strength": 0.0}
+    pairs = [verdict(is_right=True, confidence=0.5, **{**zero, "agreed": 1.0})] * 30
+    pairs += [verdict(is_right=False, confidence=0.5, **{**zero, "strength": 1.0})] * 30
     model = fit(judged(pairs))
-    assert model.weights["tests"] == 0
-    assert model.probability({**zero, "agrees": 1.0}) > 0.8
+    assert model.weights["strength"] == 0
+    assert model.probability({**zero, "agreed": 1.0}) > 0.8
     assert model.probability(zero) < 0.2

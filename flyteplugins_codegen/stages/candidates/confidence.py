@@ -19,20 +19,18 @@ from flyteplugins_codegen.stages.lineage import lineage_of
 class Features(NamedTuple):
     """What speaks for and against a candidate that passed, by number.
 
-    `agrees` is 1 if the reference has the same outputs on the samples, `files` the logarithm of 1 + the number of
-    derived files on which it has too, and `unsettled` that of 1 + the number of those on which it differs in what the
-    description leaves open. `checks` is the logarithm of 1 + the user's examples and tests, `strength` the share of
-    mutants that the generated tests kill, and `tests` the logarithm of 1 + their number. `agreeing` and `dissenting`
-    are drafts that were written without knowing this one; `repairs` are those of the solution, not of its tests.
-    `is_blind` is 1 if the script never ran on the samples.
+    `agreed` is the logarithm of 1 + the number of cases, samples or derived files, on which the reference has the same
+    outputs, and `unsettled` that of 1 + the cases on which it differs in what the description leaves open. `checks` is
+    the logarithm of 1 + the user's examples and tests, `strength` the square of the share of mutants that the generated
+    tests kill; their number told nothing more. `agreeing` and `dissenting` are drafts that were written without knowing
+    this one; `repairs` are those of the solution, not of its tests. `is_blind` is 1 if the script never ran on the
+    samples.
     """
 
-    agrees: float = 0.0
-    files: float = 0.0
+    agreed: float = 0.0
     unsettled: float = 0.0
     checks: float = 0.0
     strength: float = 0.0
-    tests: float = 0.0
     agreeing: float = 0.0
     dissenting: float = 0.0
     repairs: float = 0.0
@@ -41,25 +39,23 @@ class Features(NamedTuple):
     @property
     def is_evidence(self) -> bool:
         """Whether anything judged the candidate's values."""
-        return any((self.agrees, self.checks, self.strength, self.agreeing, self.dissenting))
+        return any((self.agreed, self.checks, self.strength, self.agreeing, self.dissenting))
 
 
 WEIGHTS: Final = Features(
     # Fitted by `python -m benchmarks.verdict --fit`.
-    agrees=0.37,
-    files=0.44,
-    unsettled=-0.81,
+    agreed=0.45,
+    unsettled=-2.47,
     checks=1.00,
-    strength=1.49,
-    tests=0.27,
-    # Assumed, for the corpus has one draft a job: a draft weighs as much as the reference on the samples and a few
-    # files; a repair halves the odds, and so does a script that never ran on the samples.
+    strength=2.25,
+    # Assumed, for the corpus has one draft a job: a draft weighs as much as the reference on a few files; a
+    # repair halves the odds, and so does a script that never ran on the samples.
     agreeing=0.90,
     dissenting=-0.90,
     repairs=-0.69,
     is_blind=-0.69,
 )
-BIAS: Final = -2.08  # of the corpus, one solution in five is right before anything is known
+BIAS: Final = -1.60  # of the corpus, one solution in five is right before anything is known
 _MOST_LOG_ODDS: Final = math.log(999)  # 0.999: no number of checks reaches certainty
 
 
@@ -92,15 +88,11 @@ def features_of(run: Run, chosen: Attempt, report: TestReport) -> Features:
     agree = [does_same(witness, rival) for rival in rivals if _has_vote(rival, report)]
     codes = [attempt.candidate.solution.code for attempt in lineage]
     reference = report.reference if report.reference is not None and report.reference.agrees else None
-    agreed = set(reference.agreed) if reference else set()
-    strength = _strength_of_tests(run, lineage, report)
     return Features(
-        agrees=float(SAMPLES_CASE in agreed),
-        files=math.log1p(len(agreed - {SAMPLES_CASE})),
+        agreed=math.log1p(len(reference.agreed)) if reference else 0.0,
         unsettled=math.log1p(len(reference.unsettled)) if reference else 0.0,
         checks=math.log1p(_user_checks(report)),
-        strength=strength,
-        tests=math.log1p(_generated_tests(report)) if strength else 0.0,
+        strength=_strength_of_tests(run, lineage, report) ** 2,
         agreeing=float(sum(agree)),
         dissenting=float(len(agree) - sum(agree)),
         repairs=float(sum(before != after for before, after in pairwise(codes))),
@@ -117,10 +109,6 @@ def _user_checks(report: TestReport) -> int:
     return examples + sum(len(suite.expected) for suite in report.suites if suite.origin == "user")
 
 
-def _generated_tests(report: TestReport) -> int:
-    return sum(len(suite.expected) for suite in report.suites if suite.origin == "generated")
-
-
 def _strength_of_tests(run: Run, lineage: tuple[Attempt, ...], report: TestReport) -> float:
     """The strength of the generated tests; 0 once some of them were wrong, or if their author had seen the solution.
 
@@ -128,7 +116,8 @@ def _strength_of_tests(run: Run, lineage: tuple[Attempt, ...], report: TestRepor
     they were added counts.
     """
     are_wrong = any(dropped.name != REFERENCE_FILE for dropped in run.dropped_tests)
-    if not _generated_tests(report) or are_wrong or run.settings.backend == "agent":
+    are_there = any(suite.origin == "generated" and suite.expected for suite in report.suites)
+    if not are_there or are_wrong or run.settings.backend == "agent":
         return 0.0
     strengths = (attempt.strength for attempt in lineage)
     shares = (strength.share for strength in strengths if strength is not None and strength.share is not None)

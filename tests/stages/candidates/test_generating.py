@@ -50,10 +50,7 @@ def solutions(*header_lines: int) -> list[dict[str, Any]]:
 def confidence(result: CodeGenEvalResult, agreeing: int, dissenting: int, checks: int = 0) -> float:
     """The confidence of so many other drafts for and against, and of the user's and the generated tests."""
     strength = 1.0 if result.test_strength is None else result.test_strength
-    tests = math.log1p(1) if strength else 0.0
-    evidence = Features(
-        agreeing=agreeing, dissenting=dissenting, strength=strength, tests=tests, checks=math.log1p(checks)
-    )
+    evidence = Features(agreeing=agreeing, dissenting=dissenting, strength=strength**2, checks=math.log1p(checks))
     return pytest.approx(probability(evidence))
 
 
