@@ -47,7 +47,6 @@ class ReferenceReport(Value):
     unsettled: tuple[OutputsDiffer, ...] = ()
     dropped: str = ""
     witnesses: tuple[int, ...] = ()
-    wall_s: float = 0.0
 
     @property
     def agrees(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from flyteplugins_codegen.models.run import SAMPLES_CASE, Attempt, Run, SuiteOrigin, TestReport
+from flyteplugins_codegen.models.run import SAMPLES_CASE, Attempt, Run, TestReport
 from flyteplugins_codegen.source.vacuity import unasserted_outputs
 
 _REMEDY: Final = "add an example (`examples=`) or a test (`tests=`) of your own that states the right values"
@@ -25,7 +25,6 @@ class Evidence(NamedTuple):
 
     examples: int
     user_tests: int
-    generated_tests: int
     is_completed: bool
     flaw: str
 
@@ -44,8 +43,7 @@ def evidence_of(run: Run, attempt: Attempt) -> Evidence:
     flaw = strength.reason if strength is not None and run.settings.min_test_strength > 0 else ""
     return Evidence(
         examples=examples,
-        user_tests=_passed_tests(report, "user"),
-        generated_tests=_passed_tests(report, "generated"),
+        user_tests=_passed_user_tests(report),
         is_completed=bool(flaw) and _agrees_on_samples(report) and _asserts_some(run, attempt),
         flaw=flaw,
     )
@@ -66,6 +64,6 @@ def _asserts_some(run: Run, attempt: Attempt) -> bool:
     return len(left) < len(outputs)
 
 
-def _passed_tests(report: TestReport | None, origin: SuiteOrigin) -> int:
+def _passed_user_tests(report: TestReport | None) -> int:
     suites = report.suites if report else ()
-    return sum(test.outcome == "passed" for suite in suites if suite.origin == origin for test in suite.tests)
+    return sum(test.outcome == "passed" for suite in suites if suite.origin == "user" for test in suite.tests)

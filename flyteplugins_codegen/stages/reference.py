@@ -156,7 +156,6 @@ class RunningComparison:
 
     def finish(self, on_samples: Computed) -> ReferenceReport:
         """The report, once both have ended; `on_samples` are the solution's outputs on them. Raises SandboxError."""
-        began = time.perf_counter()
         theirs, ours = self.theirs.result(), [on_samples, *self.ours.result()]
         if theirs[0].ending != "finished":
             reason = f"it could not be run on the samples: {theirs[0].error or theirs[0].ending}"
@@ -167,7 +166,7 @@ class RunningComparison:
             tried = (_reduced(self.comparison, case, self.solution, self.reference) for case in differing[:2])
             reduced = next(filter(None, tried), report.difference)
             report = report.model_copy(update={"difference": reduced})
-        return report.model_copy(update={"wall_s": time.perf_counter() - began})
+        return report
 
 
 def start_comparison(pool: Executor, comparison: Comparison, solution: str, reference: str) -> RunningComparison:
@@ -304,16 +303,12 @@ def _reduced(comparison: Comparison, case: _Case, solution: str, reference: str)
     """The difference on the fewest rows that still show it; None if no sample of the case can be taken apart."""
     samples = dict(case.derived.samples if case.derived else comparison.samples)
     until = time.monotonic() + _REDUCTION_S
-    found: OutputsDiffer | None = None
     for name, table in _tables(samples):
         reduction = _Reduction(comparison, case, solution, reference, name, table)
-        rows = fewest_rows(len(table.rows), reduction.differs, until=until)
-        smaller = reduction.difference_on(rows)
-        if smaller is None:
-            continue
-        found = smaller
-        break  # the largest table; the others are seldom what matters
-    return found
+        found = reduction.difference_on(fewest_rows(len(table.rows), reduction.differs, until=until))
+        if found is not None:
+            return found
+    return None
 
 
 def _tables(samples: Mapping[str, Path]) -> Iterator[tuple[str, SampleTable]]:

@@ -171,7 +171,9 @@ def apply_repair(attempt: Attempt, reply: RepairReply) -> Candidate:
         raise ValueError("the reply changes nothing: give edits, code, test_code or packages")
     failed = failed_beyond_blame(attempt.report)
     if failed and _changed_part(candidate, repaired) in {"tests", "reference"}:
-        raise ValueError(f"{failed} failed, which is right by definition: change solution.py, not the generated tests")
+        raise ValueError(
+            f"{failed} failed, which is right by definition: change solution.py, not what was generated to judge it"
+        )
     flawed = flaw_of_tests(attempt.report)
     if flawed and not failed and repaired.tests == candidate.tests:
         raise ValueError(f"whatever solution.py does, {flawed}: give test_code, or edits with error_type test_error")
